@@ -1,0 +1,74 @@
+import type { TapeNode } from '../core/node.js'
+import { type Shape, showShape } from '../core/shape.js'
+import type { Tensor } from '../core/tensor.js'
+import type { Storage } from '../memory/storage.js'
+import { checkTensor } from '../ops/arguments.js'
+import { entriesOf } from './entries.js'
+
+/** One line of the tape. */
+export interface TapeEntry {
+  /** Rises in the order of execution. */
+  readonly id: number
+  /** The operation's name; `leaf` for a tensor with `requiresGrad` that no operation made. */
+  readonly op: string
+  /** The entries that the inputs came from, by id; null for inputs that need no gradient. */
+  readonly inputs: readonly (number | null)[]
+  readonly inputShapes: readonly Shape[]
+  readonly shape: Shape
+  /** Bytes of the values saved for the backward sweep; values saved by several entries count in each. */
+  readonly bytesSaved: number
+  /** Whether a sweep has passed and given the saved values up. */
+  readonly released: boolean
+}
+
+/** The Wengert list behind a tensor, in the order of execution. */
+export interface Tape {
+  readonly entries: readonly TapeEntry[]
+  /** Bytes of all saved values, each counted once. */
+  readonly bytesSaved: number
+  /** The entries as a table: id, op, inputs with their shapes, output shape, bytes saved. */
+  toString(): string
+}
+
+/** The tape that `backward` would sweep from `x`: empty where x needs no gradient. A picture taken now. */
+export function tapeOf(x: Tensor): Tape {
+  checkTensor('tapeOf', x)
+  const nodes = x.node === null ? [] : entriesOf(x.node).reverse()
+  const entries = nodes.map(entryOf)
+  const storages = new Set<Storage>()
+  for (const node of nodes) for (const tensor of node.saved) if (tensor !== null) storages.add(tensor.storage)
+  let bytesSaved = 0
+  for (const storage of storages) bytesSaved += storage.bytes
+  return { entries, bytesSaved, toString: () => table(entries, bytesSaved) }
+}
+
+function entryOf(node: TapeNode): TapeEntry {
+  const storages = new Set(node.saved.flatMap((tensor) => (tensor === null ? [] : [tensor.storage])))
+  return {
+    id: node.id,
+    op: node.operation?.name ?? 'leaf',
+    inputs: node.parents.map((parent) => parent?.id ?? null),
+    inputShapes: node.inputShapes,
+    shape: node.shape,
+    bytesSaved: [...storages].reduce((total, storage) => total + storage.bytes, 0),
+    released: node.released,
+  }
+}
+
+function table(entries: readonly TapeEntry[], bytesSaved: number): string {
+  const rows = entries.map((entry) => [
+    String(entry.id),
+    entry.op,
+    entry.inputShapes.map((shape, i) => `${entry.inputs[i] ?? '·'} ${showShape(shape)}`).join(', '),
+    showShape(entry.shape),
+    entry.released ? 'released' : String(entry.bytesSaved),
+  ])
+  const header = ['id', 'op', 'inputs', 'output', 'bytes saved']
+  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] as string).length)))
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => (column === 0 || column === 4 ? cell.padStart(widths[column] as number) : cell.padEnd(widths[column] as number)))
+      .join('  ')
+      .trimEnd()
+  return [line(header), ...rows.map(line), `${entries.length} entries, ${bytesSaved} bytes saved`].join('\n')
+}

@@ -1,0 +1,25 @@
+/** Base of every error that wengert throws on purpose. `name` is the class's name. */
+export class WengertError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = new.target.name
+  }
+}
+
+/** Shapes, sizes, ranks or axes do not fit the operation. */
+export class ShapeError extends WengertError {}
+
+/** A dtype is not one that the operation takes. */
+export class DTypeError extends WengertError {}
+
+/** An index or a range lies outside of its axis. */
+export class IndexError extends WengertError {}
+
+/** An argument is not of a kind or value that the operation takes. */
+export class ArgumentError extends WengertError {}
+
+/** Differentiation was asked for where it cannot be done: no gradient, a released tape, a stale value. */
+export class GradientError extends WengertError {}
+
+/** The numbers asked for do not fit into the memory that the engine can give. */
+export class MemoryError extends WengertError {}

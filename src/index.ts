@@ -1,0 +1,21 @@
+// The public names of `wengert`, nothing else.
+import './methods.js'
+
+export { type BackwardOptions, backward } from './autograd/backward.js'
+export { enableGrad, noGrad } from './autograd/modes.js'
+export { type Tape, type TapeEntry, tapeOf } from './autograd/tape.js'
+export type { DType, TypedArray } from './core/dtype.js'
+export {
+  ArgumentError,
+  DTypeError,
+  GradientError,
+  IndexError,
+  MemoryError,
+  ShapeError,
+  WengertError,
+} from './core/errors.js'
+export type { Shape } from './core/shape.js'
+export { isTensor, type NestedArray, Tensor } from './core/tensor.js'
+export type { TensorMethods } from './methods.js'
+export * from './ops/index.js'
+export { getFusedMultiplyAdd, setFusedMultiplyAdd } from './runtime/kernels.js'

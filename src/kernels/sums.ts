@@ -1,0 +1,123 @@
+// Sums and variances down the columns of an array. Columns are given by the address of the first one's first value, the
+// number of values in each, the distance in bytes from one value to the next, and the number of columns, at most one
+// vector of them. A single column of adjacent values, a row in memory, is read a vector at a time.
+import { addToFirst, addToSecond, promoteHigh, sums, total } from "./accumulator";
+import { loadUpTo } from "./partial";
+import { lanes } from "./simd";
+
+// The running sum (see accumulator.ts) that the last walk arrived at; of a row, the same in all lanes.
+let first = i64x2(0, 0);
+let second = i64x2(0, 0);
+
+function walkSum<T>(x: usize, count: i32, stride: usize, width: i32): void {
+  const row = width == 1 && stride == sizeof<T>();
+  const filled = row ? lanes<T>() : width;
+  const step: usize = row ? 16 : stride;
+  let left = row ? count / lanes<T>() : count;
+  let a = i64x2(0, 0);
+  let b = a;
+  if (filled == lanes<T>()) {
+    // Four vectors share one entry into the running sum, which costs more than they do: two roundings for each value.
+    for (; left >= 4; left -= 4, x += 4 * step) {
+      const lower = v128.add<T>(v128.load(x), v128.load(x + step));
+      const upper = v128.add<T>(v128.load(x + 2 * step), v128.load(x + 3 * step));
+      const value = v128.add<T>(lower, upper);
+      b = addToSecond<T>(b, a, value);
+      a = addToFirst<T>(a, value);
+    }
+  }
+  for (; left > 0; left--, x += step) {
+    const value = loadUpTo<T>(x, filled, i64x2(0, 0));
+    b = addToSecond<T>(b, a, value);
+    a = addToFirst<T>(a, value);
+  }
+  if (row) {
+    let sum = total<T>(a, b);
+    for (let rest = count % lanes<T>(); rest > 0; rest--, x += sizeof<T>()) sum += <f64>load<T>(x);
+    a = f64x2.splat(sum);
+    b = sizeof<T>() == 4 ? a : i64x2(0, 0);
+  }
+  first = a;
+  second = b;
+}
+
+/** Sums the squared distances from the mean of each lane; for float32, `meanHigh` is that of lanes 2 and 3. */
+function walkSquares<T>(x: usize, count: i32, stride: usize, width: i32, mean: v128, meanHigh: v128): void {
+  const row = width == 1 && stride == sizeof<T>();
+  const filled = row ? lanes<T>() : width;
+  const step: usize = row ? 16 : stride;
+  let left = row ? count / lanes<T>() : count;
+  let a = i64x2(0, 0);
+  let b = a;
+  for (; left > 0; left--, x += step) {
+    const value = loadUpTo<T>(x, filled, i64x2(0, 0));
+    if (sizeof<T>() == 4) {
+      const low = f64x2.sub(f64x2.promote_low_f32x4(value), mean);
+      const high = f64x2.sub(promoteHigh(value), meanHigh);
+      a = f64x2.add(a, f64x2.mul(low, low));
+      b = f64x2.add(b, f64x2.mul(high, high));
+    } else {
+      const distance = f64x2.sub(value, mean);
+      const square = f64x2.mul(distance, distance);
+      b = addToSecond<T>(b, a, square);
+      a = addToFirst<T>(a, square);
+    }
+  }
+  if (row) {
+    let sum = total<T>(a, b);
+    for (let rest = count % lanes<T>(); rest > 0; rest--, x += sizeof<T>()) {
+      const distance = <f64>load<T>(x) - f64x2.extract_lane(mean, 0);
+      sum += distance * distance;
+    }
+    a = f64x2.splat(sum);
+    b = sizeof<T>() == 4 ? a : i64x2(0, 0);
+  }
+  first = a;
+  second = b;
+}
+
+export function columnSums<T>(x: usize, count: i32, stride: usize, width: i32): v128 {
+  walkSum<T>(x, count, stride, width);
+  return sums<T>(first, second);
+}
+
+/** The sums of the squared distances from the mean, over `divisor`. */
+export function columnVariances<T>(x: usize, count: i32, stride: usize, width: i32, divisor: f64): v128 {
+  const counts = f64x2.splat(<f64>count);
+  const divisors = f64x2.splat(divisor);
+  walkSum<T>(x, count, stride, width);
+  const mean = f64x2.div(sizeof<T>() == 4 ? first : sums<T>(first, second), counts);
+  walkSquares<T>(x, count, stride, width, mean, f64x2.div(second, counts));
+  if (sizeof<T>() == 4) return sums<T>(f64x2.div(first, divisors), f64x2.div(second, divisors));
+  return f64x2.div(sums<T>(first, second), divisors);
+}
+
+/** The sums of 16 columns of float32, written to `out`: whole cache lines are used up when they are fetched. */
+export function wideColumnSums(x: usize, out: usize, count: i32, stride: usize): void {
+  let a0 = i64x2(0, 0);
+  let a1 = a0;
+  let a2 = a0;
+  let a3 = a0;
+  let b0 = a0;
+  let b1 = a0;
+  let b2 = a0;
+  let b3 = a0;
+  for (; count > 0; count--, x += stride) {
+    const v0 = v128.load(x);
+    const v1 = v128.load(x, 16);
+    const v2 = v128.load(x, 32);
+    const v3 = v128.load(x, 48);
+    b0 = addToSecond<f32>(b0, a0, v0);
+    a0 = addToFirst<f32>(a0, v0);
+    b1 = addToSecond<f32>(b1, a1, v1);
+    a1 = addToFirst<f32>(a1, v1);
+    b2 = addToSecond<f32>(b2, a2, v2);
+    a2 = addToFirst<f32>(a2, v2);
+    b3 = addToSecond<f32>(b3, a3, v3);
+    a3 = addToFirst<f32>(a3, v3);
+  }
+  v128.store(out, sums<f32>(a0, b0));
+  v128.store(out, sums<f32>(a1, b1), 16);
+  v128.store(out, sums<f32>(a2, b2), 32);
+  v128.store(out, sums<f32>(a3, b3), 48);
+}

@@ -1,0 +1,79 @@
+// Vector helpers that mean the same for f32 and f64 lanes: constants, polynomials, bits, incomplete vectors.
+import { lanes, multiplyAdd } from "./simd";
+
+/**
+ * The constant at `index` of the table for type T, in every lane. Kernels read their constants from memory because a
+ * broadcast load is one instruction, while current V8 builds an immediate vector anew, in three, in every iteration.
+ */
+// @ts-ignore: decorator
+@inline
+export function entry<T>(single: usize, double: usize, index: i32): v128 {
+  return sizeof<T>() == 4 ? v128.load32_splat(single + index * 4) : v128.load64_splat(double + index * 8);
+}
+
+/** c[0] + c[1] x + ... + c[degree] x^degree for degree >= 2; even and odd powers run side by side (x2 is x²). */
+// @ts-ignore: decorator
+@inline
+export function polynomial<T>(x: v128, x2: v128, single: usize, double: usize, degree: i32): v128 {
+  const odd = (degree - 1) | 1;
+  const even = degree & ~1;
+  return multiplyAdd<T>(x, everySecond<T>(x2, single, double, odd), everySecond<T>(x2, single, double, even));
+}
+
+/** c[last] x^(last / 2) + ... + c[last - 2] x + c[last % 2], unrolled at compile time. */
+// @ts-ignore: decorator
+@inline
+function everySecond<T>(x: v128, single: usize, double: usize, last: i32): v128 {
+  let sum = entry<T>(single, double, last);
+  if (last >= 2) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 2));
+  if (last >= 4) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 4));
+  if (last >= 6) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 6));
+  if (last >= 8) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 8));
+  if (last >= 10) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 10));
+  if (last >= 12) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 12));
+  if (last >= 14) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 14));
+  if (last >= 16) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 16));
+  if (last >= 18) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 18));
+  if (last >= 20) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 20));
+  if (last >= 22) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 22));
+  return sum;
+}
+
+/** Number of explicit bits of the significand. */
+// @ts-ignore: decorator
+@inline
+export function significandBits<T>(): i32 {
+  return sizeof<T>() == 4 ? 23 : 52;
+}
+
+// @ts-ignore: decorator
+@inline
+export function shiftLeft<T>(x: v128, bits: i32): v128 {
+  return sizeof<T>() == 4 ? i32x4.shl(x, bits) : i64x2.shl(x, bits);
+}
+
+/** Logical shift: zeros enter from the left. */
+// @ts-ignore: decorator
+@inline
+export function shiftRight<T>(x: v128, bits: i32): v128 {
+  return sizeof<T>() == 4 ? i32x4.shr_u(x, bits) : i64x2.shr_u(x, bits);
+}
+
+// @ts-ignore: decorator
+@inline
+export function addBits<T>(a: v128, b: v128): v128 {
+  return sizeof<T>() == 4 ? i32x4.add(a, b) : i64x2.add(a, b);
+}
+
+// @ts-ignore: decorator
+@inline
+export function subtractBits<T>(a: v128, b: v128): v128 {
+  return sizeof<T>() == 4 ? i32x4.sub(a, b) : i64x2.sub(a, b);
+}
+
+/** The sign bit of each lane, all other bits zero. */
+// @ts-ignore: decorator
+@inline
+export function signBit<T>(x: v128): v128 {
+  return v128.xor(x, v128.abs<T>(x));
+}

@@ -1,0 +1,261 @@
+// Making tensors from numbers.
+import { empty } from '../core/contiguous.js'
+import { checkDType, type DType, type TypedArray } from '../core/dtype.js'
+import { ArgumentError, DTypeError, IndexError, ShapeError } from '../core/errors.js'
+import { checkInteger, checkShape, type Shape, showShape, sizeOf } from '../core/shape.js'
+import { isTensor, type NestedArray, type Tensor } from '../core/tensor.js'
+import { addressOf, tick } from '../memory/arena.js'
+import { viewOf } from '../memory/heap.js'
+import { checkTensor } from './arguments.js'
+
+/** Options of the functions that make tensors. */
+export interface TensorOptions {
+  readonly dtype?: DType | undefined
+  /** Whether the new tensor is a leaf whose gradient `backward` gathers (floating dtypes only); default false. */
+  readonly requiresGrad?: boolean | undefined
+}
+
+/** What `tensor` takes: a number or boolean, nested arrays of them, or a typed array. */
+export type TensorData = NestedArray | readonly TensorData[] | ArrayBufferView
+
+/** Numbers in row-major order with their shape and the dtype that they suggest. */
+interface Flat {
+  readonly values: ArrayLike<number>
+  readonly shape: Shape
+  readonly dtype: DType
+}
+
+/**
+ * A tensor of the given numbers. The dtype is, unless given: that of a Float32Array, Float64Array or Int32Array; int32
+ * for arrays of smaller whole numbers (bytes of an image, say); bool for booleans; float32 for plain numbers.
+ *
+ * @param data a number, a boolean, nested arrays of equal lengths, or a typed array; `[]` has shape (0,)
+ * @param options `shape` arranges the numbers, which must fill it
+ * @throws ShapeError for ragged arrays or a shape that is not filled
+ * @throws DTypeError for a number that the dtype cannot hold (a fraction or NaN as int32), BigInt arrays
+ * @throws ArgumentError for anything else in the arrays
+ */
+export function tensor(data: TensorData, options: TensorOptions & { readonly shape?: Shape } = {}): Tensor {
+  const flat = flatten(data)
+  const { dtype = flat.dtype, shape = flat.shape } = options
+  checkDType('tensor', dtype)
+  checkShape('tensor', shape)
+  if (sizeOf(shape) !== flat.values.length) {
+    throw new ShapeError(
+      `tensor: ${flat.values.length} numbers do not fill shape ${showShape(shape)}, which has ${sizeOf(shape)}`,
+    )
+  }
+  if (dtype === 'int32' && flat.dtype !== 'int32') checkWhole(flat.values)
+  return finish(
+    make(dtype, [...shape], (view, start, length) => {
+      if (dtype === 'bool') for (let i = 0; i < length; i++) view[start + i] = flat.values[i] === 0 ? 0 : 1
+      else view.set(flat.values, start)
+    }),
+    options,
+  )
+}
+
+function checkWhole(values: ArrayLike<number>): void {
+  for (let i = 0; i < values.length; i++) {
+    if ((values[i] as number) !== ((values[i] as number) | 0)) {
+      throw new DTypeError(
+        `tensor: ${values[i]} is no 32-bit whole number; make a float tensor, and truncate with .to('int32') if that is meant`,
+      )
+    }
+  }
+}
+
+function flatten(data: TensorData): Flat {
+  if (typeof data === 'number') return { values: [data], shape: [], dtype: 'float32' }
+  if (typeof data === 'boolean') return { values: [Number(data)], shape: [], dtype: 'bool' }
+  if (ArrayBuffer.isView(data)) {
+    const values = typedArray(data)
+    return { values, shape: [values.length], dtype: dtypeOf(values) }
+  }
+  if (!Array.isArray(data)) throw notNumbers(data)
+  const values: number[] = []
+  const shape: number[] = []
+  let booleans = 0
+  const visit = (value: TensorData, axis: number): void => {
+    const list = ArrayBuffer.isView(value) ? typedArray(value) : value
+    if (typeof list === 'object' && list !== null && !isTensor(list)) {
+      const items = list as ArrayLike<TensorData>
+      if (values.length === 0 && shape.length === axis && !closed) shape.push(items.length)
+      if (shape.length <= axis || shape[axis] !== items.length) {
+        throw new ShapeError(
+          `tensor: ragged array: a list of length ${items.length} at depth ${axis + 1} where ${shape.length <= axis ? 'a number' : `length ${shape[axis]}`} is expected`,
+        )
+      }
+      for (let i = 0; i < items.length; i++) visit(items[i] as TensorData, axis + 1)
+      if (axis + 1 === shape.length) closed = true
+      return
+    }
+    if (typeof list !== 'number' && typeof list !== 'boolean') throw notNumbers(list)
+    if (axis !== shape.length) {
+      throw new ShapeError(`tensor: ragged array: a number at depth ${axis} where a list of length ${shape[axis]} is expected`)
+    }
+    if (typeof list === 'boolean') booleans++
+    values.push(Number(list))
+  }
+  let closed = false
+  visit(data, 0)
+  return { values, shape, dtype: booleans > 0 && booleans === values.length ? 'bool' : 'float32' }
+}
+
+function typedArray(view: ArrayBufferView): TypedArray {
+  if (view instanceof BigInt64Array || view instanceof BigUint64Array) {
+    throw new DTypeError('tensor: 64-bit whole numbers have no dtype here; convert them to Int32Array or Float64Array')
+  }
+  if (view instanceof DataView) throw new ArgumentError('tensor: a DataView has no kind of number; pass a typed array')
+  return view as TypedArray
+}
+
+function dtypeOf(array: ArrayBufferView): DType {
+  if (array instanceof Float64Array) return 'float64'
+  if (array instanceof Float32Array || array instanceof Uint32Array) return 'float32'
+  return 'int32'
+}
+
+function notNumbers(value: unknown): ArgumentError {
+  const hint = isTensor(value) ? '; use stack or concat to join tensors, clone to copy one' : ''
+  const shown = value === null ? 'null' : isTensor(value) ? 'a tensor' : typeof value
+  return new ArgumentError(`tensor: expected numbers, booleans or nested arrays of them, got ${shown}${hint}`)
+}
+
+/** A tensor whose numbers `write` puts into linear memory. */
+function make(
+  dtype: DType,
+  shape: Shape,
+  write: (view: TypedArray, start: number, length: number) => void,
+): Tensor {
+  tick()
+  const result = empty(dtype, shape)
+  const address = addressOf(result.storage)
+  const view = viewOf(dtype)
+  write(view, address / view.BYTES_PER_ELEMENT, result.storage.length)
+  return result
+}
+
+/** Applies what the options say of the finished tensor. */
+export function finish(result: Tensor, options: TensorOptions): Tensor {
+  return options.requiresGrad === true ? result.requiresGrad_() : result
+}
+
+/** A tensor of one number repeated. */
+export function full(shape: Shape, value: number, options: TensorOptions = {}): Tensor {
+  checkShape('full', shape)
+  if (typeof value !== 'number') throw new ArgumentError(`full: the value must be a number, got ${typeof value}`)
+  const { dtype = 'float32' } = options
+  checkDType('full', dtype)
+  if (dtype === 'int32') checkWhole([value])
+  const stored = dtype === 'bool' ? Number(value !== 0) : value
+  return finish(
+    make(dtype, [...shape], (view, start, length) => void view.fill(stored, start, start + length)),
+    options,
+  )
+}
+
+/** A tensor of zeros. */
+export function zeros(shape: Shape, options?: TensorOptions): Tensor {
+  return full(shape, 0, options)
+}
+
+/** A tensor of ones. */
+export function ones(shape: Shape, options?: TensorOptions): Tensor {
+  return full(shape, 1, options)
+}
+
+/** Like `x` in shape and, unless given, dtype, filled with one number. */
+export function fullLike(x: Tensor, value: number, options: TensorOptions = {}): Tensor {
+  checkTensor('fullLike', x)
+  return full(x.shape, value, { ...options, dtype: options.dtype ?? x.dtype })
+}
+
+/** Zeros like `x` in shape and, unless given, dtype. */
+export function zerosLike(x: Tensor, options?: TensorOptions): Tensor {
+  return fullLike(x, 0, options)
+}
+
+/** Ones like `x` in shape and, unless given, dtype. */
+export function onesLike(x: Tensor, options?: TensorOptions): Tensor {
+  return fullLike(x, 1, options)
+}
+
+/** The identity matrix of n rows, or n × m with ones on the main diagonal. */
+export function eye(n: number, m: number = n, options: TensorOptions = {}): Tensor {
+  checkShape('eye', [n, m])
+  const { dtype = 'float32' } = options
+  checkDType('eye', dtype)
+  return finish(
+    make(dtype, [n, m], (view, start, length) => {
+      view.fill(0, start, start + length)
+      for (let i = 0; i < Math.min(n, m); i++) view[start + i * m + i] = 1
+    }),
+    options,
+  )
+}
+
+/**
+ * `start, start + step, …` up to, not including, `end`. With one number: 0 up to it. The dtype is int32 where all
+ * numbers are whole, else float32.
+ *
+ * @throws ArgumentError for a step of 0 or a number that is not finite
+ */
+export function arange(end: number, options?: TensorOptions): Tensor
+export function arange(start: number, end: number, options?: TensorOptions): Tensor
+export function arange(start: number, end: number, step: number, options?: TensorOptions): Tensor
+export function arange(first: number, ...rest: (number | TensorOptions | undefined)[]): Tensor {
+  const numbers = [first, ...rest].filter((value): value is number => typeof value === 'number')
+  const options = rest.find((value): value is TensorOptions => typeof value === 'object') ?? {}
+  const [start, end, step = 1] = numbers.length === 1 ? [0, first] : (numbers as [number, number, number?])
+  if (!numbers.every(Number.isFinite) || step === 0) {
+    throw new ArgumentError(`arange: needs finite numbers and a step other than 0, got ${numbers.join(', ')}`)
+  }
+  const count = Math.max(0, Math.ceil((end - start) / step))
+  const { dtype = numbers.every(Number.isInteger) ? 'int32' : 'float32' } = options
+  checkDType('arange', dtype)
+  const values = new Float64Array(count).map((_, i) => start + i * step)
+  return tensor(values, { ...options, dtype })
+}
+
+/**
+ * `steps` numbers evenly spaced from `start` to `end`, both included.
+ *
+ * @throws ArgumentError unless steps is a whole number of at least 0 and the ends are finite
+ */
+export function linspace(start: number, end: number, steps: number, options: TensorOptions = {}): Tensor {
+  checkInteger('linspace', 'steps', steps, 0)
+  if (!Number.isFinite(start) || !Number.isFinite(end)) {
+    throw new ArgumentError(`linspace: the ends must be finite, got ${start} and ${end}`)
+  }
+  const last = Math.max(1, steps - 1)
+  // Weighting both ends hits them exactly and is symmetric.
+  const values = new Float64Array(steps).map((_, i) => (start * (last - i) + end * i) / last)
+  return tensor(values, { ...options, dtype: options.dtype ?? 'float32' })
+}
+
+/**
+ * For each class number a row of zeros with a one at its place, as a new last axis.
+ *
+ * @param indices int32 of any shape
+ * @throws IndexError for a number outside 0 … classes − 1
+ */
+export function oneHot(indices: Tensor, classes: number, options: TensorOptions = {}): Tensor {
+  checkTensor('oneHot', indices, 'the indices')
+  checkInteger('oneHot', 'classes', classes, 1)
+  if (indices.dtype !== 'int32') throw new DTypeError(`oneHot: indices must be int32, got ${indices.dtype}`)
+  const { dtype = 'float32' } = options
+  checkDType('oneHot', dtype)
+  const labels = indices.data
+  const wrong = labels.findIndex((label) => label < 0 || label >= classes)
+  if (wrong >= 0) throw new IndexError(`oneHot: ${labels[wrong]} (at place ${wrong}) lies outside 0 … ${classes - 1}`)
+  return finish(
+    make(dtype, [...indices.shape, classes], (view, start, length) => {
+      view.fill(0, start, start + length)
+      labels.forEach((label, row) => {
+        view[start + row * classes + label] = 1
+      })
+    }),
+    options,
+  )
+}

@@ -1,0 +1,120 @@
+import { checkFloating } from '../core/dtype.js'
+import { ArgumentError, DTypeError, IndexError, ShapeError } from '../core/errors.js'
+import { sameShape, showShape } from '../core/shape.js'
+import type { Tensor } from '../core/tensor.js'
+import { checkTensor } from './arguments.js'
+import { add, annihilate, scale, sub } from './arithmetic.js'
+import { tensor, zeros } from './creation.js'
+import { concat } from './joining.js'
+import { indexSelect } from './indexing.js'
+import { mean } from './reductions.js'
+import { logSoftmax } from './softmax.js'
+import { sum } from './sum.js'
+import { neg, square } from './unary.js'
+import { reshape } from './views.js'
+
+/** How a loss over many elements becomes one: their mean (the default), their sum, or not at all. */
+export type Reduction = 'mean' | 'sum' | 'none'
+
+function reduceLoss(op: string, losses: Tensor, reduction: Reduction): Tensor {
+  if (reduction === 'mean') return mean(losses)
+  if (reduction === 'sum') return sum(losses)
+  if (reduction === 'none') return losses
+  throw new ArgumentError(`${op}: reduction must be 'mean', 'sum' or 'none', got ${String(reduction)}`)
+}
+
+/**
+ * The squared error `(input − target)²`, reduced.
+ *
+ * @throws ShapeError where the shapes differ (a silent broadcast would average the wrong pairs)
+ */
+export function mseLoss(input: Tensor, target: Tensor, options: { readonly reduction?: Reduction } = {}): Tensor {
+  checkTensor('mseLoss', input, 'the input')
+  checkTensor('mseLoss', target, 'the target')
+  if (!sameShape(input.shape, target.shape)) {
+    throw new ShapeError(
+      `mseLoss: input ${showShape(input.shape)} and target ${showShape(target.shape)} must have the same shape`,
+    )
+  }
+  return reduceLoss('mseLoss', square(sub(input, target)), options.reduction ?? 'mean')
+}
+
+/** Options of `crossEntropy`. */
+export interface CrossEntropyOptions {
+  readonly reduction?: Reduction
+  /** Targets of this class count neither in the loss nor in the mean's divisor; −100 by default, as in PyTorch. */
+  readonly ignoreIndex?: number
+  /** ε in [0, 1): the target distribution becomes (1 − ε) · target + ε / classes. */
+  readonly labelSmoothing?: number
+}
+
+/**
+ * `−log softmax(logits)[target]`, reduced. The classes are the LAST axis of logits; targets are int32 class numbers of
+ * the shape before it, or probabilities of the logits' own shape. The mean is over the targets that are not ignored;
+ * it is NaN where all are.
+ *
+ * Derivative: softmax(logits) − target distribution.
+ *
+ * @throws IndexError for a class out of range; ShapeError, DTypeError where logits and targets do not fit
+ */
+export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
+  checkTensor('crossEntropy', logits, 'the logits')
+  checkTensor('crossEntropy', target, 'the target')
+  checkFloating('crossEntropy', logits.dtype)
+  const { reduction = 'mean', ignoreIndex = -100, labelSmoothing = 0 } = options
+  if (!(labelSmoothing >= 0 && labelSmoothing < 1)) {
+    throw new ArgumentError(`crossEntropy: labelSmoothing must lie in [0, 1), got ${String(labelSmoothing)}`)
+  }
+  if (logits.ndim === 0) throw new ShapeError('crossEntropy: logits need at least the axis of classes, got a scalar')
+  const classes = logits.shape[logits.ndim - 1] as number
+  const outer = logits.shape.slice(0, -1)
+  const logProbabilities = logSoftmax(logits)
+  if (target.dtype === 'float32' || target.dtype === 'float64') {
+    if (!sameShape(target.shape, logits.shape)) {
+      throw new ShapeError(
+        `crossEntropy: probabilities must have the logits' shape ${showShape(logits.shape)}, got ${showShape(target.shape)}`,
+      )
+    }
+    const goal = labelSmoothing === 0 ? target : add(scale(target, 1 - labelSmoothing), labelSmoothing / classes)
+    return reduceLoss('crossEntropy', neg(sum(annihilate(goal, logProbabilities), { axis: -1 })), reduction)
+  }
+  if (target.dtype !== 'int32') {
+    throw new DTypeError(`crossEntropy: targets are int32 classes or floating probabilities, got ${target.dtype}`)
+  }
+  if (!sameShape(target.shape, outer)) {
+    throw new ShapeError(
+      `crossEntropy: logits ${showShape(logits.shape)} (classes last) need targets of shape ${showShape(outer)}, got ${showShape(target.shape)}`,
+    )
+  }
+  const labels = target.data
+  const rows: number[] = []
+  const places: number[] = []
+  labels.forEach((label, row) => {
+    if (label === ignoreIndex) return
+    if (label < 0 || label >= classes) {
+      throw new IndexError(`crossEntropy: class ${label} (at place ${row}) is out of range; there are ${classes} classes`)
+    }
+    rows.push(row)
+    places.push(row * classes + label)
+  })
+  const chosen = tensor(Int32Array.from(places))
+  let losses = neg(indexSelect(reshape(logProbabilities, [labels.length * classes]), 0, chosen))
+  if (labelSmoothing > 0) {
+    const kept = indexSelect(reshape(logProbabilities, [labels.length, classes]), 0, tensor(Int32Array.from(rows)))
+    losses = add(scale(losses, 1 - labelSmoothing), scale(sum(kept, { axis: 1 }), -labelSmoothing / classes))
+  }
+  if (reduction !== 'none') return reduceLoss('crossEntropy', losses, reduction)
+  return reshape(placeRows(losses, rows, labels.length), outer)
+}
+
+/** The losses at their rows, 0 at the ignored ones. */
+function placeRows(losses: Tensor, rows: readonly number[], count: number): Tensor {
+  if (rows.length === count) return losses
+  // Place i of the padded list is 0 beyond its end: ignored rows read from there.
+  const padded = concat([losses, zeros([1], { dtype: losses.dtype })])
+  const source = new Int32Array(count).fill(rows.length)
+  rows.forEach((row, place) => {
+    source[row] = place
+  })
+  return indexSelect(padded, 0, tensor(source))
+}

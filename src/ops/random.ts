@@ -1,0 +1,79 @@
+// Random tensors.
+import { empty } from '../core/contiguous.js'
+import { checkDType, isFloating, suffixOf } from '../core/dtype.js'
+import { ArgumentError, DTypeError } from '../core/errors.js'
+import { checkInteger, checkShape, type Shape } from '../core/shape.js'
+import type { Tensor } from '../core/tensor.js'
+import { addressOf, tick } from '../memory/arena.js'
+import { KernelFamily } from '../runtime/kernels.js'
+import { finish, tensor, type TensorOptions } from './creation.js'
+
+// The generator: Philox4x32-10, counter based. A draw takes a range of counter values, so that the same seed gives the
+// same numbers on every machine and in any order of threads.
+const generator = { seedLow: 0, seedHigh: 0, counterLow: 0, counterHigh: 0, seeded: false }
+
+/** Starts the random numbers anew: the same seed gives the same numbers on every machine. Any whole number. */
+export function manualSeed(seed: number): void {
+  checkInteger('manualSeed', 'the seed', seed)
+  generator.seedLow = seed >>> 0
+  generator.seedHigh = Math.floor(seed / 2 ** 32) >>> 0
+  generator.counterLow = 0
+  generator.counterHigh = 0
+  generator.seeded = true
+}
+
+/** The seed and the next counter, which moves on by `blocks`. */
+function draw(blocks: number): [number, number, number, number] {
+  if (!generator.seeded) manualSeed(Math.floor(Math.random() * 2 ** 53))
+  const { seedLow, seedHigh, counterLow, counterHigh } = generator
+  const next = counterLow + blocks
+  generator.counterLow = next >>> 0
+  generator.counterHigh = (counterHigh + Math.floor(next / 2 ** 32)) >>> 0
+  return [seedLow, seedHigh, counterLow, counterHigh]
+}
+
+const uniform = new KernelFamily('randomUniform')
+const normal = new KernelFamily('randomNormal')
+const integers = new KernelFamily('randomInteger')
+
+function random(op: string, family: KernelFamily, shape: Shape, options: TensorOptions, perBlock: number): Tensor {
+  checkShape(op, shape)
+  const { dtype = 'float32' } = options
+  checkDType(op, dtype)
+  if (!isFloating(dtype)) throw new DTypeError(`${op}: makes float32 or float64, not ${dtype}; see randint`)
+  tick()
+  const result = empty(dtype, [...shape])
+  const { length } = result.storage
+  family.get(suffixOf(dtype))(addressOf(result.storage), length, ...draw(Math.ceil(length / perBlock)))
+  return finish(result, options)
+}
+
+/** Random numbers, uniform on [0, 1): multiples of 2⁻²⁴ (float32) or 2⁻⁵³ (float64). */
+export function rand(shape: Shape, options: TensorOptions = {}): Tensor {
+  return random('rand', uniform, shape, options, 1)
+}
+
+/** Random numbers from the standard normal distribution (mean 0, variance 1). */
+export function randn(shape: Shape, options: TensorOptions = {}): Tensor {
+  return random('randn', normal, shape, options, 1)
+}
+
+/**
+ * Random whole numbers, uniform on low … high − 1, int32 unless a dtype is given.
+ *
+ * @throws ArgumentError unless low < high, both 32-bit whole numbers
+ */
+export function randint(low: number, high: number, shape: Shape, options: TensorOptions = {}): Tensor {
+  checkShape('randint', shape)
+  for (const bound of [low, high]) checkInteger('randint', 'a bound', bound)
+  if (low >= high || low < -(2 ** 31) || high > 2 ** 31 - 1) {
+    throw new ArgumentError(`randint: needs low < high within 32 bits, got ${low} and ${high}`)
+  }
+  tick()
+  const result = empty('int32', [...shape])
+  const { length } = result.storage
+  integers.get('i32')(addressOf(result.storage), length, ...draw(length), low, high)
+  return options.dtype === undefined || options.dtype === 'int32'
+    ? finish(result, options)
+    : tensor(result.data, { ...options, shape })
+}

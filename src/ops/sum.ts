@@ -1,0 +1,42 @@
+import type { Tensor } from '../core/tensor.js'
+import { apply, type Operation } from '../core/operation.js'
+import { sameShape, type Shape } from '../core/shape.js'
+import { KernelFamily } from '../runtime/kernels.js'
+import { checkTensor } from './arguments.js'
+import { to } from './convert.js'
+import { keptShape, type ReducedAxes, type ReductionOptions, reducedAxes, reduceWith } from './reduce.js'
+import { broadcastTo, reshape } from './views.js'
+
+const kernel = new KernelFamily('sum')
+
+const sumOperation: Operation<ReducedAxes> = {
+  name: 'sum',
+  forward: ([x], reduced) => reduceWith(kernel, x as Tensor, reduced, (x as Tensor).dtype),
+  derivatives: [{ saves: [], rule: (g, call) => spread(g, call.inputShape(0), call.attributes.axes) }],
+}
+
+/** A reduction's result, or its cotangent, repeated over the axes that were reduced. */
+export function spread(reduced: Tensor, shape: Shape, axes: readonly number[]): Tensor {
+  return broadcastTo(reshape(reduced, keptShape(shape, axes)), shape)
+}
+
+/**
+ * Σ over the given axes, pairwise or better. `bool` is counted, as int32. The sum of nothing is 0.
+ *
+ * Derivative: the cotangent, repeated over the axes.
+ */
+export function sum(x: Tensor, options?: ReductionOptions): Tensor {
+  checkTensor('sum', x)
+  return apply(sumOperation, [x.dtype === 'bool' ? to(x, 'int32') : x], reducedAxes('sum', x, options))
+}
+
+/** The sum over those axes that broadcasting from `shape` to the shape of `x` repeats: its adjoint. */
+export function sumTo(x: Tensor, shape: Shape): Tensor {
+  if (sameShape(x.shape, shape)) return x
+  const lead = x.ndim - shape.length
+  const axes: number[] = []
+  for (let axis = 0; axis < x.ndim; axis++) {
+    if (axis < lead || (shape[axis - lead] === 1 && x.shape[axis] !== 1)) axes.push(axis)
+  }
+  return reshape(apply(sumOperation, [x], { axes, keepDims: false }), shape)
+}

@@ -1,0 +1,100 @@
+// Elementwise functions of one tensor. Each derivative stands beside its function: x is the input, y the output, and
+// `annihilate(g, d)` is g · d with 0 where g is 0.
+import { OUTPUT } from '../core/node.js'
+import type { Tensor } from '../core/tensor.js'
+import { ArgumentError } from '../core/errors.js'
+import { add, annihilate, mul, scale, sub } from './arithmetic.js'
+import { zerosView } from './arguments.js'
+import { binary, unary } from './elementwise.js'
+
+type Function1 = (x: Tensor) => Tensor
+
+/** `−x`. Derivative: −1. */
+export const neg: Function1 = unary('neg', [[], (g) => neg(g)], true)
+
+/** `|x|`. Derivative: the sign of x, 0 at 0. */
+export const abs: Function1 = unary('abs', [[0], (g, call) => mul(g, sign(call.input(0)))], true)
+
+/** −1, 0 or 1 as x is negative, zero or positive; NaN stays. Derivative: 0. */
+export const sign: Function1 = unary('sign', [[], (g) => zerosView(g)], true)
+
+/** `eˣ`. Derivative: y. */
+export const exp: Function1 = unary('exp', [[OUTPUT], (g, call) => annihilate(g, call.output)])
+
+/** The natural logarithm; −∞ at 0, NaN below. Derivative: 1/x. */
+export const log: Function1 = unary('log', [[0], (g, call) => annihilate(g, reciprocal(call.input(0)))])
+
+/** `√x`; NaN below 0. Derivative: 1/(2y), ∞ at 0. */
+export const sqrt: Function1 = unary('sqrt', [[OUTPUT], (g, call) => annihilate(g, scale(reciprocal(call.output), 0.5))])
+
+/** `x²`. Derivative: 2x. */
+export const square: Function1 = unary('square', [[0], (g, call) => annihilate(g, scale(call.input(0), 2))])
+
+/** `1/x`. Derivative: −y². */
+export const reciprocal: Function1 = unary('reciprocal', [[OUTPUT], (g, call) => annihilate(g, neg(square(call.output)))])
+
+/** `g · (1 − y²)`, the rule of tanh as one kernel, and its own derivatives. */
+const tanhBackward = binary('tanhBackward', 'tanhBackward', [
+  [[1], (h, call) => tanhBackward(h, call.input(1))],
+  [[0, 1], (h, call) => annihilate(h, scale(mul(call.input(0), call.input(1)), -2))],
+])
+
+/** The hyperbolic tangent. Derivative: 1 − y². */
+export const tanh: Function1 = unary('tanh', [[OUTPUT], (g, call) => tanhBackward(g, call.output)])
+
+/** `g · y · (1 − y)`, the rule of sigmoid as one kernel, and its own derivatives. */
+const sigmoidBackward = binary('sigmoidBackward', 'sigmoidBackward', [
+  [[1], (h, call) => sigmoidBackward(h, call.input(1))],
+  [[0, 1], (h, call) => annihilate(h, mul(call.input(0), sub(1, scale(call.input(1), 2))))],
+])
+
+/** `1/(1 + e⁻ˣ)`. Derivative: y(1 − y). */
+export const sigmoid: Function1 = unary('sigmoid', [[OUTPUT], (g, call) => sigmoidBackward(g, call.output)])
+
+/** `g` where x > 0, else 0: the rule of relu as one kernel, and its own derivatives. */
+const reluBackward = binary('reluBackward', 'reluBackward', [
+  [[1], (h, call) => reluBackward(h, call.input(1))],
+  [[], (h) => zerosView(h)],
+])
+
+/** `max(x, 0)`. Derivative: 1 where x > 0, else 0 (also at 0). */
+export const relu: Function1 = unary('relu', [[0], (g, call) => reluBackward(g, call.input(0))])
+
+/** The error function, 2/√π ∫₀ˣ e^(−t²) dt. Derivative: 2/√π e^(−x²). */
+export const erf: Function1 = unary('erf', [
+  [0],
+  (g, call) => annihilate(g, scale(exp(neg(square(call.input(0)))), 2 / Math.sqrt(Math.PI))),
+])
+
+const geluExact = unary('gelu', [[0], (g, call) => annihilate(g, geluSlope(call.input(0)))])
+
+/** Φ(x) + x φ(x), Φ and φ the distribution and the density of a standard normal variable. */
+function geluSlope(x: Tensor): Tensor {
+  const distribution = scale(add(erf(scale(x, Math.SQRT1_2)), 1), 0.5)
+  const density = scale(exp(scale(square(x), -0.5)), 1 / Math.sqrt(2 * Math.PI))
+  return add(distribution, annihilate(density, x))
+}
+
+const geluTanh = unary('geluTanh', [[0], (g, call) => annihilate(g, geluTanhSlope(call.input(0)))])
+
+/** With u = √(2/π)(x + 0.044715x³): ½(1 + tanh u) + ½x(1 − tanh² u)u′. */
+function geluTanhSlope(x: Tensor): Tensor {
+  const root = Math.sqrt(2 / Math.PI)
+  const squared = square(x)
+  const t = tanh(mul(scale(x, root), add(scale(squared, 0.044715), 1)))
+  const inner = scale(add(scale(squared, 3 * 0.044715), 1), root)
+  return scale(add(add(t, 1), mul(tanhBackward(x, t), inner)), 0.5)
+}
+
+/**
+ * The Gaussian error linear unit `x · Φ(x)`, Φ the normal distribution function; with `approximate: 'tanh'`
+ * ½x(1 + tanh(√(2/π)(x + 0.044715x³))). Derivative: Φ(x) + x φ(x), φ the density.
+ *
+ * Source: Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv 1606.08415.
+ */
+export function gelu(x: Tensor, options: { readonly approximate?: 'none' | 'tanh' } = {}): Tensor {
+  const { approximate = 'none' } = options
+  if (approximate === 'none') return geluExact(x)
+  if (approximate === 'tanh') return geluTanh(x)
+  throw new ArgumentError(`gelu: approximate must be 'none' or 'tanh', got ${String(approximate)}`)
+}
