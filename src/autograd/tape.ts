@@ -33,7 +33,7 @@ export interface Tape {
 /** The tape that `backward` would sweep from `x`: empty where x needs no gradient. A picture taken now. */
 export function tapeOf(x: Tensor): Tape {
   checkTensor('tapeOf', x)
-  const nodes = x.node === null ? [] : entriesOf(x.node).reverse()
+  const nodes = x.node === null ? [] : entriesOf([x.node]).reverse()
   const entries = nodes.map(entryOf)
   const storages = new Set<Storage>()
   for (const node of nodes) for (const tensor of node.saved) if (tensor !== null) storages.add(tensor.storage)

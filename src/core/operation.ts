@@ -71,6 +71,18 @@ export function apply<Attributes>(
   return output
 }
 
+/** Runs a function made of operations, whose intermediate tensors stay private and are freed as soon as they can be. */
+export function composite(fn: () => Tensor): Tensor {
+  const mark = openScope()
+  let result: Tensor | null = null
+  try {
+    result = fn()
+    return result
+  } finally {
+    closeScope(mark, result === null ? null : result.storage)
+  }
+}
+
 function record<Attributes>(
   id: number,
   operation: Operation<Attributes>,

@@ -102,7 +102,7 @@ export function scaledExponential<T>(x: v128): v128 {
 // @ts-ignore: decorator
 @inline
 export function scaledExponentialOfSum<T>(x: v128, low: v128): v128 {
-  const rounded = round<T>(x, ROUND_PLUS_100);
+  const rounded = round<T>(v128.add<T>(x, low), ROUND_PLUS_100);
   return scaledByReduction<T>(v128.add<T>(reduce<T>(x, rounded, ROUND_PLUS_100), low), rounded);
 }
 

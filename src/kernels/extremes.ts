@@ -4,9 +4,8 @@ import { lanes } from "./simd";
 
 /** The maxima, or the minima if `smallest`. */
 export function columnExtremes<T>(x: usize, count: i32, stride: usize, width: i32, smallest: bool): v128 {
-  // All values are flipped on the way in and on the way out, which makes a minimum of a maximum.
-  const reversed = isFloat<T>() ? v128.splat<T>(-<T>0) : i64x2(-1, -1);
-  const flip = smallest ? reversed : i64x2(0, 0);
+  // All signs are flipped on the way in and on the way out, which makes a minimum of a maximum.
+  const flip = smallest ? v128.splat<T>(-<T>0) : i64x2(0, 0);
   const row = width == 1 && stride == sizeof<T>();
   const filled = row ? lanes<T>() : width;
   const step: usize = row ? 16 : stride;
@@ -15,8 +14,8 @@ export function columnExtremes<T>(x: usize, count: i32, stride: usize, width: i3
   let invalid = i64x2(0, 0);
   for (let left = row ? count / lanes<T>() : count; left > 0; left--, x += step) {
     const value = v128.xor(loadUpTo<T>(x, filled, flip), flip);
-    extreme = isFloat<T>() ? v128.pmax<T>(extreme, value) : v128.max<T>(extreme, value);
-    if (isFloat<T>()) invalid = v128.or(invalid, v128.ne<T>(value, value));
+    extreme = v128.pmax<T>(extreme, value);
+    invalid = v128.or(invalid, v128.ne<T>(value, value));
   }
   extreme = v128.or(extreme, invalid);
   if (row) {

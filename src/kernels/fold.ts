@@ -3,13 +3,15 @@
 
 const ADD = 0;
 const MULTIPLY = 1;
-const ANY = 2;
-const ALL = 3;
+const MAX = 2;
+const MIN = 3;
 
+/** The result starts from `start`. */
 // @ts-ignore: decorator
 @inline
 function fold<T>(
   op: i32,
+  start: T,
   x: usize,
   out: usize,
   outer: i32,
@@ -22,12 +24,12 @@ function fold<T>(
   for (let o = 0; o < outer; o++) {
     for (let i = 0; i < inner; i++, out += sizeof<T>()) {
       let address = x + <usize>(o * outerStride + i * innerStride) * sizeof<T>();
-      let result: T = op == MULTIPLY || op == ALL ? 1 : 0;
+      let result = start;
       for (let r = 0; r < count; r++, address += <usize>countStride * sizeof<T>()) {
         const value = load<T>(address);
         if (op == ADD) result += value;
         else if (op == MULTIPLY) result *= value;
-        else if (op == ANY) result = max<T>(result, value);
+        else if (op == MAX) result = max<T>(result, value);
         else result = min<T>(result, value);
       }
       store<T>(out, result);
@@ -45,7 +47,7 @@ export function sum_i32(
   countStride: i32,
   innerStride: i32,
 ): void {
-  fold<i32>(ADD, x, out, outer, count, inner, outerStride, countStride, innerStride);
+  fold<i32>(ADD, 0, x, out, outer, count, inner, outerStride, countStride, innerStride);
 }
 
 export function prod_f32(
@@ -58,7 +60,7 @@ export function prod_f32(
   countStride: i32,
   innerStride: i32,
 ): void {
-  fold<f32>(MULTIPLY, x, out, outer, count, inner, outerStride, countStride, innerStride);
+  fold<f32>(MULTIPLY, 1, x, out, outer, count, inner, outerStride, countStride, innerStride);
 }
 
 export function prod_f64(
@@ -71,7 +73,7 @@ export function prod_f64(
   countStride: i32,
   innerStride: i32,
 ): void {
-  fold<f64>(MULTIPLY, x, out, outer, count, inner, outerStride, countStride, innerStride);
+  fold<f64>(MULTIPLY, 1, x, out, outer, count, inner, outerStride, countStride, innerStride);
 }
 
 export function prod_i32(
@@ -84,7 +86,33 @@ export function prod_i32(
   countStride: i32,
   innerStride: i32,
 ): void {
-  fold<i32>(MULTIPLY, x, out, outer, count, inner, outerStride, countStride, innerStride);
+  fold<i32>(MULTIPLY, 1, x, out, outer, count, inner, outerStride, countStride, innerStride);
+}
+
+export function max_i32(
+  x: usize,
+  out: usize,
+  outer: i32,
+  count: i32,
+  inner: i32,
+  outerStride: i32,
+  countStride: i32,
+  innerStride: i32,
+): void {
+  fold<i32>(MAX, i32.MIN_VALUE, x, out, outer, count, inner, outerStride, countStride, innerStride);
+}
+
+export function min_i32(
+  x: usize,
+  out: usize,
+  outer: i32,
+  count: i32,
+  inner: i32,
+  outerStride: i32,
+  countStride: i32,
+  innerStride: i32,
+): void {
+  fold<i32>(MIN, i32.MAX_VALUE, x, out, outer, count, inner, outerStride, countStride, innerStride);
 }
 
 export function any_u8(
@@ -97,7 +125,7 @@ export function any_u8(
   countStride: i32,
   innerStride: i32,
 ): void {
-  fold<u8>(ANY, x, out, outer, count, inner, outerStride, countStride, innerStride);
+  fold<u8>(MAX, 0, x, out, outer, count, inner, outerStride, countStride, innerStride);
 }
 
 export function all_u8(
@@ -110,5 +138,5 @@ export function all_u8(
   countStride: i32,
   innerStride: i32,
 ): void {
-  fold<u8>(ALL, x, out, outer, count, inner, outerStride, countStride, innerStride);
+  fold<u8>(MIN, 1, x, out, outer, count, inner, outerStride, countStride, innerStride);
 }

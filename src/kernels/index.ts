@@ -2,6 +2,12 @@ export * from "./binary";
 export * from "./compare";
 export * from "./convert";
 export * from "./movement";
+export * from "./argument";
+export * from "./fold";
+export * from "./indexing";
+export * from "./random";
+export * from "./reduce";
+export * from "./softmax";
 
 /** First byte that the kernels' own static data does not use. */
 export function heapBase(): usize {

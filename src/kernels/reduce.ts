@@ -8,19 +8,10 @@ import { columnSums, columnVariances, wideColumnSums } from "./sums";
 
 const SUM = 0;
 const VARIANCE = 1;
-const EXTREME = 2;
+const MAX = 2;
+const MIN = 3;
 
-// @ts-ignore: decorator
-@inline
-function columns<T>(op: i32, x: usize, count: i32, stride: usize, width: i32, divisor: f64, smallest: bool): v128 {
-  if (op == SUM) return columnSums<T>(x, count, stride, width);
-  if (op == VARIANCE) return columnVariances<T>(x, count, stride, width, divisor);
-  return columnExtremes<T>(x, count, stride, width, smallest);
-}
-
-/** A variance divides by `divisor`; an extreme is the maximum, or the minimum if `smallest`. */
-// @ts-ignore: decorator
-@inline
+/** A variance divides by `divisor`. */
 function reduce<T>(
   op: i32,
   x: usize,
@@ -32,7 +23,6 @@ function reduce<T>(
   countStride: i32,
   innerStride: i32,
   divisor: f64,
-  smallest: bool,
 ): void {
   if (inner == 1) {
     // [outer, 1] and [1, outer] are stored alike.
@@ -47,30 +37,19 @@ function reduce<T>(
       const start = x + <usize>(o * outerStride + i * innerStride) * sizeof<T>();
       if (innerStride == 1) {
         width = min(lanes<T>(), inner - i);
-        if (op == SUM && sizeof<T>() == 4 && inner - i >= 16) {
+        if (sizeof<T>() == 4 && op == SUM && inner - i >= 16) {
           width = 16;
           wideColumnSums(start, out, count, stride);
           continue;
         }
       }
-      const result = columns<T>(op, start, count, stride, width, divisor, smallest);
+      let result: v128;
+      if (op == SUM) result = columnSums<T>(start, count, stride, width);
+      else if (op == VARIANCE) result = columnVariances<T>(start, count, stride, width, divisor);
+      else result = columnExtremes<T>(start, count, stride, width, op == MIN);
       storeUpTo<T>(out, result, width);
     }
   }
-}
-
-function extreme<T>(
-  x: usize,
-  out: usize,
-  outer: i32,
-  count: i32,
-  inner: i32,
-  outerStride: i32,
-  countStride: i32,
-  innerStride: i32,
-  smallest: bool,
-): void {
-  reduce<T>(EXTREME, x, out, outer, count, inner, outerStride, countStride, innerStride, 1, smallest);
 }
 
 export function sum_f32(
@@ -83,7 +62,7 @@ export function sum_f32(
   countStride: i32,
   innerStride: i32,
 ): void {
-  reduce<f32>(SUM, x, out, outer, count, inner, outerStride, countStride, innerStride, 1, false);
+  reduce<f32>(SUM, x, out, outer, count, inner, outerStride, countStride, innerStride, 1);
 }
 
 export function sum_f64(
@@ -96,39 +75,7 @@ export function sum_f64(
   countStride: i32,
   innerStride: i32,
 ): void {
-  reduce<f64>(SUM, x, out, outer, count, inner, outerStride, countStride, innerStride, 1, false);
-}
-
-/** Divides by `count - correction`, or by 0 where that is negative. */
-export function variance_f32(
-  x: usize,
-  out: usize,
-  outer: i32,
-  count: i32,
-  inner: i32,
-  outerStride: i32,
-  countStride: i32,
-  innerStride: i32,
-  correction: f64,
-): void {
-  const divisor = max<f64>(<f64>count - correction, 0);
-  reduce<f32>(VARIANCE, x, out, outer, count, inner, outerStride, countStride, innerStride, divisor, false);
-}
-
-/** Divides by `count - correction`, or by 0 where that is negative. */
-export function variance_f64(
-  x: usize,
-  out: usize,
-  outer: i32,
-  count: i32,
-  inner: i32,
-  outerStride: i32,
-  countStride: i32,
-  innerStride: i32,
-  correction: f64,
-): void {
-  const divisor = max<f64>(<f64>count - correction, 0);
-  reduce<f64>(VARIANCE, x, out, outer, count, inner, outerStride, countStride, innerStride, divisor, false);
+  reduce<f64>(SUM, x, out, outer, count, inner, outerStride, countStride, innerStride, 1);
 }
 
 export function max_f32(
@@ -141,7 +88,7 @@ export function max_f32(
   countStride: i32,
   innerStride: i32,
 ): void {
-  extreme<f32>(x, out, outer, count, inner, outerStride, countStride, innerStride, false);
+  reduce<f32>(MAX, x, out, outer, count, inner, outerStride, countStride, innerStride, 1);
 }
 
 export function max_f64(
@@ -154,20 +101,7 @@ export function max_f64(
   countStride: i32,
   innerStride: i32,
 ): void {
-  extreme<f64>(x, out, outer, count, inner, outerStride, countStride, innerStride, false);
-}
-
-export function max_i32(
-  x: usize,
-  out: usize,
-  outer: i32,
-  count: i32,
-  inner: i32,
-  outerStride: i32,
-  countStride: i32,
-  innerStride: i32,
-): void {
-  extreme<i32>(x, out, outer, count, inner, outerStride, countStride, innerStride, false);
+  reduce<f64>(MAX, x, out, outer, count, inner, outerStride, countStride, innerStride, 1);
 }
 
 export function min_f32(
@@ -180,7 +114,7 @@ export function min_f32(
   countStride: i32,
   innerStride: i32,
 ): void {
-  extreme<f32>(x, out, outer, count, inner, outerStride, countStride, innerStride, true);
+  reduce<f32>(MIN, x, out, outer, count, inner, outerStride, countStride, innerStride, 1);
 }
 
 export function min_f64(
@@ -193,10 +127,11 @@ export function min_f64(
   countStride: i32,
   innerStride: i32,
 ): void {
-  extreme<f64>(x, out, outer, count, inner, outerStride, countStride, innerStride, true);
+  reduce<f64>(MIN, x, out, outer, count, inner, outerStride, countStride, innerStride, 1);
 }
 
-export function min_i32(
+/** The divisor is `count - correction`, or 0 where that is negative. */
+export function variance_f32(
   x: usize,
   out: usize,
   outer: i32,
@@ -205,6 +140,22 @@ export function min_i32(
   outerStride: i32,
   countStride: i32,
   innerStride: i32,
+  correction: f64,
 ): void {
-  extreme<i32>(x, out, outer, count, inner, outerStride, countStride, innerStride, true);
+  reduce<f32>(VARIANCE, x, out, outer, count, inner, outerStride, countStride, innerStride, max<f64>(<f64>count - correction, 0));
+}
+
+/** The divisor is `count - correction`, or 0 where that is negative. */
+export function variance_f64(
+  x: usize,
+  out: usize,
+  outer: i32,
+  count: i32,
+  inner: i32,
+  outerStride: i32,
+  countStride: i32,
+  innerStride: i32,
+  correction: f64,
+): void {
+  reduce<f64>(VARIANCE, x, out, outer, count, inner, outerStride, countStride, innerStride, max<f64>(<f64>count - correction, 0));
 }

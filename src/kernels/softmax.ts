@@ -1,46 +1,70 @@
 // The softmax family over the rows of a contiguous [rows, count] array, and the vector-Jacobian products of its members.
 // `out` may be the same memory as an input.
 import { addToFirst, addToSecond, total } from "./accumulator";
-import { exponential } from "./exponential";
-import { logarithm } from "./logarithm";
+import { scaledExponential, unscale } from "./exponential";
 import { loadUpTo, storeUpTo } from "./partial";
+import { logarithm } from "./reproducible";
 import { lanes } from "./simd";
+import { entry } from "./vector";
 
-/** The maximum of a row, NaN disregarded: NaN survives in the exponentials. */
-function maximum<T>(x: usize, count: i32): T {
-  let largest = v128.splat<T>(-<T>Infinity);
-  for (let left = count; left > 0; left -= lanes<T>(), x += 16) {
-    largest = v128.pmax<T>(largest, loadUpTo<T>(x, left, largest));
-  }
-  largest = v128.pmax<T>(largest, v128.shuffle<f64>(largest, largest, 1, 0));
-  if (sizeof<T>() == 4) largest = v128.pmax<T>(largest, v128.shuffle<T>(largest, largest, 1, 0, 3, 2));
-  return v128.extract_lane<T>(largest, 0);
-}
+const BOUND = 0; // where 2^100 e^x is below the threshold
+const THRESHOLD = 1; // 2^100 times the smallest normal number
+const SINGLE = memory.data<f32>([-88, 1.4901161193847656e-8]);
+const DOUBLE = memory.data<f64>([-709, 2.8206162122887962e-278]);
 
-/** What to subtract from a row: its maximum, but 0 where all is -∞, so that every exponential is 0. */
+/**
+ * 2^100 e^x for x <= 0, but 0 where e^x is below the normal numbers: most of these are masked places, and arithmetic with
+ * subnormal numbers is many times slower.
+ */
 // @ts-ignore: decorator
 @inline
-function reference<T>(x: usize, count: i32): T {
-  const largest = maximum<T>(x, count);
-  return largest == -<T>Infinity ? 0 : largest;
+function scaledPower<T>(x: v128): v128 {
+  // NaN passes both the bound and the threshold.
+  const power = scaledExponential<T>(v128.pmax<T>(x, entry<T>(SINGLE, DOUBLE, BOUND)));
+  return v128.andnot(power, v128.lt<T>(power, entry<T>(SINGLE, DOUBLE, THRESHOLD)));
 }
 
-/** The sum of e^(x - reference) over a row. The exponentials are written to `out` unless that is 0. */
-function sumOfExponentials<T>(x: usize, out: usize, count: i32, reference: T): f64 {
-  const subtrahend = v128.splat<T>(reference);
+/** What `scaledSum` subtracted: the row's maximum, but 0 if that is -∞, so that then every exponential is 0. */
+let subtracted: f64 = 0;
+
+/** 2^100 times the sum of e^(x - subtracted) over a row. If `out` is not 0, the summands are written there. */
+function scaledSum<T>(x: usize, out: usize, count: i32): f64 {
+  const lowest = v128.splat<T>(-<T>Infinity);
+  // NaN is disregarded here: it survives in the exponentials.
+  let maximum = lowest;
+  for (let left = count, address = x; left > 0; left -= lanes<T>(), address += 16) {
+    maximum = v128.pmax<T>(maximum, loadUpTo<T>(address, left, lowest));
+  }
+  maximum = v128.pmax<T>(maximum, v128.shuffle<f64>(maximum, maximum, 1, 0));
+  if (sizeof<T>() == 4) maximum = v128.pmax<T>(maximum, v128.shuffle<T>(maximum, maximum, 1, 0, 3, 2));
+  maximum = v128.andnot(maximum, v128.eq<T>(maximum, lowest));
+  subtracted = <f64>v128.extract_lane<T>(maximum, 0);
   let first = i64x2(0, 0);
   let second = first;
-  for (let left = count; left > 0; left -= lanes<T>(), x += 16) {
-    const value = loadUpTo<T>(x, left, v128.splat<T>(-<T>Infinity));
-    const power = exponential<T>(v128.sub<T>(value, subtrahend));
-    second = addToSecond<T>(second, first, power);
-    first = addToFirst<T>(first, power);
-    if (out) {
-      storeUpTo<T>(out, power, left);
-      out += 16;
+  while (count > 0) {
+    // A few vectors share one entry into the running sum, which costs more than they do.
+    let sum = i64x2(0, 0);
+    for (const end = max(count - 8 * lanes<T>(), 0); count > end; count -= lanes<T>(), x += 16) {
+      const power = scaledPower<T>(v128.sub<T>(loadUpTo<T>(x, count, lowest), maximum));
+      sum = v128.add<T>(sum, power);
+      if (out) {
+        storeUpTo<T>(out, power, count);
+        out += 16;
+      }
     }
+    second = addToSecond<T>(second, first, sum);
+    first = addToFirst<T>(first, sum);
   }
   return total<T>(first, second);
+}
+
+/** The logarithm of 2^-100 times a scaled sum, which may be 0, infinite or NaN. */
+// @ts-ignore: decorator
+@inline
+function logarithmOfSum(scaled: f64): f64 {
+  const sum = f64x2.extract_lane(unscale<f64>(f64x2.splat(scaled)), 0);
+  if (sum == 0) return -Infinity;
+  return sum < Infinity ? f64x2.extract_lane(logarithm(f64x2.splat(sum)), 0) : sum;
 }
 
 // @ts-ignore: decorator
@@ -48,11 +72,11 @@ function sumOfExponentials<T>(x: usize, out: usize, count: i32, reference: T): f
 function softmax<T>(x: usize, out: usize, rows: i32, count: i32): void {
   const size = <usize>count * sizeof<T>();
   for (; rows > 0; rows--, x += size, out += size) {
-    const sum = sumOfExponentials<T>(x, out, count, reference<T>(x, count));
+    const sum = scaledSum<T>(x, out, count);
     // A row of zeros stays one.
     const factor = v128.splat<T>(sum == 0 ? 0 : <T>(1 / sum));
-    for (let left = count, address = out; left > 0; left -= lanes<T>(), address += 16) {
-      storeUpTo<T>(address, v128.mul<T>(loadUpTo<T>(address, left, factor), factor), left);
+    for (let left = count, offset: usize = 0; left > 0; left -= lanes<T>(), offset += 16) {
+      storeUpTo<T>(out + offset, v128.mul<T>(loadUpTo<T>(out + offset, left, i64x2(0, 0)), factor), left);
     }
   }
 }
@@ -62,13 +86,12 @@ function softmax<T>(x: usize, out: usize, rows: i32, count: i32): void {
 function logSoftmax<T>(x: usize, out: usize, rows: i32, count: i32): void {
   const size = <usize>count * sizeof<T>();
   for (; rows > 0; rows--, x += size, out += size) {
-    const largest = reference<T>(x, count);
-    const sum = sumOfExponentials<T>(x, 0, count, largest);
-    const subtrahend = v128.splat<T>(largest);
+    const sum = scaledSum<T>(x, 0, count);
+    const maximum = v128.splat<T>(<T>subtracted);
     // A row of -∞ stays one.
-    const logarithms = v128.splat<T>(sum == 0 ? 0 : <T>logarithm(sum));
+    const logarithms = v128.splat<T>(sum == 0 ? 0 : <T>logarithmOfSum(sum));
     for (let left = count, offset: usize = 0; left > 0; left -= lanes<T>(), offset += 16) {
-      const value = v128.sub<T>(loadUpTo<T>(x + offset, left, subtrahend), subtrahend);
+      const value = v128.sub<T>(loadUpTo<T>(x + offset, left, maximum), maximum);
       storeUpTo<T>(out + offset, v128.sub<T>(value, logarithms), left);
     }
   }
@@ -77,11 +100,16 @@ function logSoftmax<T>(x: usize, out: usize, rows: i32, count: i32): void {
 // @ts-ignore: decorator
 @inline
 function logsumexp<T>(x: usize, out: usize, rows: i32, count: i32): void {
-  for (; rows > 0; rows--, x += <usize>count * sizeof<T>(), out += sizeof<T>()) {
-    let largest = reference<T>(x, count);
-    // An infinite maximum is the result, unless there is NaN; in either case the sum says so.
-    if (largest == <T>Infinity) largest = 0;
-    store<T>(out, <T>(<f64>largest + logarithm(sumOfExponentials<T>(x, 0, count, largest))));
+  for (; rows > 0; rows--, out += sizeof<T>()) {
+    let result = <T>(logarithmOfSum(scaledSum<T>(x, 0, count)) + subtracted);
+    const end = x + <usize>count * sizeof<T>();
+    if (subtracted == Infinity) {
+      // The differences of infinities were NaN, but the result is infinite unless the row has NaN.
+      result = <T>Infinity;
+      for (let address = x; address < end; address += sizeof<T>()) result = max<T>(result, load<T>(address));
+    }
+    store<T>(out, result);
+    x = end;
   }
 }
 
@@ -134,7 +162,7 @@ function logSoftmaxBackward<T>(cotangent: usize, output: usize, out: usize, rows
     const sum = v128.splat<T>(<T>total<T>(first, second));
     for (let left = count, offset: usize = 0; left > 0; left -= lanes<T>(), offset += 16) {
       const g = loadUpTo<T>(cotangent + offset, left, zero);
-      const power = exponential<T>(loadUpTo<T>(output + offset, left, zero));
+      const power = unscale<T>(scaledPower<T>(loadUpTo<T>(output + offset, left, zero)));
       storeUpTo<T>(out + offset, v128.sub<T>(g, annihilate<T>(power, sum)), left);
     }
   }

@@ -5,18 +5,24 @@ import { addToFirst, addToSecond, promoteHigh, sums, total } from "./accumulator
 import { loadUpTo } from "./partial";
 import { lanes } from "./simd";
 
+// What a walk adds up: values; values without rounding, for a mean; squares of distances from the mean.
+const SUM = 0;
+const MEAN = 1;
+const SQUARES = 2;
+
 // The running sum (see accumulator.ts) that the last walk arrived at; of a row, the same in all lanes.
 let first = i64x2(0, 0);
 let second = i64x2(0, 0);
 
-function walkSum<T>(x: usize, count: i32, stride: usize, width: i32): void {
+/** `mean` is in lanes of doubles; for float32, `meanHigh` is that of lanes 2 and 3. For sums of values both are 0. */
+function walk<T>(what: i32, x: usize, count: i32, stride: usize, width: i32, mean: v128, meanHigh: v128): void {
   const row = width == 1 && stride == sizeof<T>();
   const filled = row ? lanes<T>() : width;
   const step: usize = row ? 16 : stride;
   let left = row ? count / lanes<T>() : count;
   let a = i64x2(0, 0);
   let b = a;
-  if (filled == lanes<T>()) {
+  if (filled == lanes<T>() && what == SUM) {
     // Four vectors share one entry into the running sum, which costs more than they do: two roundings for each value.
     for (; left >= 4; left -= 4, x += 4 * step) {
       const lower = v128.add<T>(v128.load(x), v128.load(x + step));
@@ -28,46 +34,27 @@ function walkSum<T>(x: usize, count: i32, stride: usize, width: i32): void {
   }
   for (; left > 0; left--, x += step) {
     const value = loadUpTo<T>(x, filled, i64x2(0, 0));
-    b = addToSecond<T>(b, a, value);
-    a = addToFirst<T>(a, value);
-  }
-  if (row) {
-    let sum = total<T>(a, b);
-    for (let rest = count % lanes<T>(); rest > 0; rest--, x += sizeof<T>()) sum += <f64>load<T>(x);
-    a = f64x2.splat(sum);
-    b = sizeof<T>() == 4 ? a : i64x2(0, 0);
-  }
-  first = a;
-  second = b;
-}
-
-/** Sums the squared distances from the mean of each lane; for float32, `meanHigh` is that of lanes 2 and 3. */
-function walkSquares<T>(x: usize, count: i32, stride: usize, width: i32, mean: v128, meanHigh: v128): void {
-  const row = width == 1 && stride == sizeof<T>();
-  const filled = row ? lanes<T>() : width;
-  const step: usize = row ? 16 : stride;
-  let left = row ? count / lanes<T>() : count;
-  let a = i64x2(0, 0);
-  let b = a;
-  for (; left > 0; left--, x += step) {
-    const value = loadUpTo<T>(x, filled, i64x2(0, 0));
     if (sizeof<T>() == 4) {
-      const low = f64x2.sub(f64x2.promote_low_f32x4(value), mean);
-      const high = f64x2.sub(promoteHigh(value), meanHigh);
-      a = f64x2.add(a, f64x2.mul(low, low));
-      b = f64x2.add(b, f64x2.mul(high, high));
+      let low = f64x2.sub(f64x2.promote_low_f32x4(value), mean);
+      let high = f64x2.sub(promoteHigh(value), meanHigh);
+      if (what == SQUARES) {
+        low = f64x2.mul(low, low);
+        high = f64x2.mul(high, high);
+      }
+      a = f64x2.add(a, low);
+      b = f64x2.add(b, high);
     } else {
-      const distance = f64x2.sub(value, mean);
-      const square = f64x2.mul(distance, distance);
-      b = addToSecond<T>(b, a, square);
-      a = addToFirst<T>(a, square);
+      let summand = f64x2.sub(value, mean);
+      if (what == SQUARES) summand = f64x2.mul(summand, summand);
+      b = addToSecond<T>(b, a, summand);
+      a = addToFirst<T>(a, summand);
     }
   }
   if (row) {
     let sum = total<T>(a, b);
     for (let rest = count % lanes<T>(); rest > 0; rest--, x += sizeof<T>()) {
       const distance = <f64>load<T>(x) - f64x2.extract_lane(mean, 0);
-      sum += distance * distance;
+      sum += what == SQUARES ? distance * distance : distance;
     }
     a = f64x2.splat(sum);
     b = sizeof<T>() == 4 ? a : i64x2(0, 0);
@@ -77,7 +64,7 @@ function walkSquares<T>(x: usize, count: i32, stride: usize, width: i32, mean: v
 }
 
 export function columnSums<T>(x: usize, count: i32, stride: usize, width: i32): v128 {
-  walkSum<T>(x, count, stride, width);
+  walk<T>(SUM, x, count, stride, width, i64x2(0, 0), i64x2(0, 0));
   return sums<T>(first, second);
 }
 
@@ -85,9 +72,9 @@ export function columnSums<T>(x: usize, count: i32, stride: usize, width: i32): 
 export function columnVariances<T>(x: usize, count: i32, stride: usize, width: i32, divisor: f64): v128 {
   const counts = f64x2.splat(<f64>count);
   const divisors = f64x2.splat(divisor);
-  walkSum<T>(x, count, stride, width);
+  walk<T>(MEAN, x, count, stride, width, i64x2(0, 0), i64x2(0, 0));
   const mean = f64x2.div(sizeof<T>() == 4 ? first : sums<T>(first, second), counts);
-  walkSquares<T>(x, count, stride, width, mean, f64x2.div(second, counts));
+  walk<T>(SQUARES, x, count, stride, width, mean, f64x2.div(second, counts));
   if (sizeof<T>() == 4) return sums<T>(f64x2.div(first, divisors), f64x2.div(second, divisors));
   return f64x2.div(sums<T>(first, second), divisors);
 }

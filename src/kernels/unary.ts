@@ -1,35 +1,313 @@
-import { exponential, exponentialOfNegative, exponentialMinusOne } from "./exponential";
+// Elementwise functions of one operand. Input and output are contiguous and may be the same memory.
+import { errorFunction, gelu } from "./erf";
+import { exponential, exponentialMinusOne } from "./exponential";
+import { logarithm, logarithmOnePlus } from "./logarithm";
 import { loadPartial, storePartial } from "./partial";
-import { hyperbolicTangent } from "./tanh";
+import { geluTanh, sigmoid, silu, softplus } from "./sigmoid";
 import { lanes } from "./simd";
+import { hyperbolicTangent } from "./tanh";
+import { sinusoid } from "./trigonometry";
 
-const EXP = 1;
-const EXPM1 = 2;
-const TANH = 3;
-const EXPNEG = 4;
+const NEG = 0;
+const ABS = 1;
+const SIGN = 2;
+const EXP = 3;
+const EXPM1 = 4;
+const LOG = 5;
+const LOG1P = 6;
+const SQRT = 7;
+const RSQRT = 8;
+const SQUARE = 9;
+const RECIPROCAL = 10;
+const SIN = 11;
+const COS = 12;
+const TANH = 13;
+const SIGMOID = 14;
+const RELU = 15;
+const GELU = 16;
+const GELU_TANH = 17;
+const SILU = 18;
+const SOFTPLUS = 19;
+const ERF = 20;
+const FLOOR = 21;
+const CEIL = 22;
+const ROUND = 23;
+
+// @ts-ignore: decorator
 @inline
-function apply<T>(op: i32, x: v128): v128 {
-  if (op == EXP) return exponential<T>(x);
-  if (op == EXPM1) return exponentialMinusOne<T>(x);
-  if (op == TANH) return hyperbolicTangent<T>(x);
-  if (op == EXPNEG) return exponentialOfNegative<T>(x);
+function vector<T>(op: i32, x: v128): v128 {
+  if (op == NEG) return v128.neg<T>(x);
+  if (op == ABS) return v128.abs<T>(x);
+  if (op == SQUARE) return v128.mul<T>(x, x);
+  if (op == SIGN) return sign<T>(x);
+  if (isFloat<T>()) {
+    const one = v128.splat<T>(1 as T);
+    if (op == EXP) return exponential<T>(x);
+    if (op == EXPM1) return exponentialMinusOne<T>(x);
+    if (op == LOG) return logarithm<T>(x);
+    if (op == LOG1P) return logarithmOnePlus<T>(x);
+    if (op == SQRT) return v128.sqrt<T>(x);
+    if (op == RSQRT) return v128.div<T>(one, v128.sqrt<T>(x));
+    if (op == RECIPROCAL) return v128.div<T>(one, x);
+    if (op == SIN) return trigonometric<T>(x, 0);
+    if (op == COS) return trigonometric<T>(x, 1);
+    if (op == TANH) return hyperbolicTangent<T>(x);
+    if (op == SIGMOID) return sigmoid<T>(x);
+    if (op == RELU) return v128.pmax<T>(x, i64x2.splat(0));
+    if (op == GELU) return gelu<T>(x);
+    if (op == GELU_TANH) return geluTanh<T>(x);
+    if (op == SILU) return silu<T>(x);
+    if (op == SOFTPLUS) return softplus<T>(x);
+    if (op == ERF) return errorFunction<T>(x);
+    if (op == FLOOR) return v128.floor<T>(x);
+    if (op == CEIL) return v128.ceil<T>(x);
+    if (op == ROUND) return v128.nearest<T>(x);
+  }
   return unreachable();
 }
+
+/** -1, 0 or 1; zeros keep their sign, NaN stays NaN. */
+// @ts-ignore: decorator
+@inline
+function sign<T>(x: v128): v128 {
+  const one = v128.splat<T>(1 as T);
+  if (isInteger<T>()) return v128.max<T>(v128.min<T>(x, one), v128.neg<T>(one));
+  const magnitude = v128.abs<T>(x);
+  return v128.bitselect(v128.or(one, v128.xor(x, magnitude)), x, v128.gt<T>(magnitude, i64x2.splat(0)));
+}
+
+// @ts-ignore: decorator
+@inline
+function trigonometric<T>(x: v128, quarters: i64): v128 {
+  if (sizeof<T>() == 8) return sinusoid<T>(x, quarters);
+  const low = f32x4.demote_f64x2_zero(sinusoid<T>(f64x2.promote_low_f32x4(x), quarters));
+  const high = f32x4.demote_f64x2_zero(sinusoid<T>(f64x2.promote_low_f32x4(v128.shuffle<f64>(x, x, 1, 1)), quarters));
+  return v128.shuffle<f64>(low, high, 0, 2);
+}
+
+// @ts-ignore: decorator
 @inline
 function map<T>(op: i32, x: usize, out: usize, n: i32): void {
-  while (n > 0) {
-    let v: v128;
-    if (n >= lanes<T>()) v = v128.load(x); else v = loadPartial<T>(x, n, i64x2.splat(0));
-    v = apply<T>(op, v);
-    if (n >= lanes<T>()) v128.store(out, v); else storePartial<T>(out, v, n);
-    x += 16; out += 16; n -= lanes<T>();
+  for (; n > 0; n -= lanes<T>()) {
+    const whole = n >= lanes<T>();
+    const result = vector<T>(op, whole ? v128.load(x) : loadRest<T>(x, n));
+    if (whole) v128.store(out, result);
+    else storeRest<T>(out, result, n);
+    x += 16;
+    out += 16;
   }
 }
-export function exp_f32(x: usize, out: usize, n: i32): void { map<f32>(EXP, x, out, n); }
-export function exp_f64(x: usize, out: usize, n: i32): void { map<f64>(EXP, x, out, n); }
-export function expneg_f32(x: usize, out: usize, n: i32): void { map<f32>(EXPNEG, x, out, n); }
-export function expneg_f64(x: usize, out: usize, n: i32): void { map<f64>(EXPNEG, x, out, n); }
-export function expm1_f32(x: usize, out: usize, n: i32): void { map<f32>(EXPM1, x, out, n); }
-export function expm1_f64(x: usize, out: usize, n: i32): void { map<f64>(EXPM1, x, out, n); }
-export function tanh_f32(x: usize, out: usize, n: i32): void { map<f32>(TANH, x, out, n); }
-export function tanh_f64(x: usize, out: usize, n: i32): void { map<f64>(TANH, x, out, n); }
+function loadRest<T>(x: usize, n: i32): v128 {
+  return loadPartial<T>(x, n, i64x2.splat(0));
+}
+function storeRest<T>(out: usize, v: v128, n: i32): void {
+  storePartial<T>(out, v, n);
+}
+
+export function neg_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(NEG, x, out, n);
+}
+
+export function neg_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(NEG, x, out, n);
+}
+
+export function neg_i32(x: usize, out: usize, n: i32): void {
+  map<i32>(NEG, x, out, n);
+}
+
+export function abs_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(ABS, x, out, n);
+}
+
+export function abs_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(ABS, x, out, n);
+}
+
+export function abs_i32(x: usize, out: usize, n: i32): void {
+  map<i32>(ABS, x, out, n);
+}
+
+export function sign_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(SIGN, x, out, n);
+}
+
+export function sign_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(SIGN, x, out, n);
+}
+
+export function sign_i32(x: usize, out: usize, n: i32): void {
+  map<i32>(SIGN, x, out, n);
+}
+
+export function exp_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(EXP, x, out, n);
+}
+
+export function exp_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(EXP, x, out, n);
+}
+
+export function expm1_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(EXPM1, x, out, n);
+}
+
+export function expm1_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(EXPM1, x, out, n);
+}
+
+export function log_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(LOG, x, out, n);
+}
+
+export function log_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(LOG, x, out, n);
+}
+
+export function log1p_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(LOG1P, x, out, n);
+}
+
+export function log1p_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(LOG1P, x, out, n);
+}
+
+export function sqrt_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(SQRT, x, out, n);
+}
+
+export function sqrt_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(SQRT, x, out, n);
+}
+
+export function rsqrt_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(RSQRT, x, out, n);
+}
+
+export function rsqrt_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(RSQRT, x, out, n);
+}
+
+export function square_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(SQUARE, x, out, n);
+}
+
+export function square_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(SQUARE, x, out, n);
+}
+
+export function square_i32(x: usize, out: usize, n: i32): void {
+  map<i32>(SQUARE, x, out, n);
+}
+
+export function reciprocal_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(RECIPROCAL, x, out, n);
+}
+
+export function reciprocal_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(RECIPROCAL, x, out, n);
+}
+
+export function sin_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(SIN, x, out, n);
+}
+
+export function sin_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(SIN, x, out, n);
+}
+
+export function cos_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(COS, x, out, n);
+}
+
+export function cos_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(COS, x, out, n);
+}
+
+export function tanh_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(TANH, x, out, n);
+}
+
+export function tanh_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(TANH, x, out, n);
+}
+
+export function sigmoid_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(SIGMOID, x, out, n);
+}
+
+export function sigmoid_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(SIGMOID, x, out, n);
+}
+
+export function relu_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(RELU, x, out, n);
+}
+
+export function relu_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(RELU, x, out, n);
+}
+
+export function gelu_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(GELU, x, out, n);
+}
+
+export function gelu_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(GELU, x, out, n);
+}
+
+export function geluTanh_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(GELU_TANH, x, out, n);
+}
+
+export function geluTanh_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(GELU_TANH, x, out, n);
+}
+
+export function silu_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(SILU, x, out, n);
+}
+
+export function silu_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(SILU, x, out, n);
+}
+
+export function softplus_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(SOFTPLUS, x, out, n);
+}
+
+export function softplus_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(SOFTPLUS, x, out, n);
+}
+
+export function erf_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(ERF, x, out, n);
+}
+
+export function erf_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(ERF, x, out, n);
+}
+
+export function floor_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(FLOOR, x, out, n);
+}
+
+export function floor_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(FLOOR, x, out, n);
+}
+
+export function ceil_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(CEIL, x, out, n);
+}
+
+export function ceil_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(CEIL, x, out, n);
+}
+
+export function round_f32(x: usize, out: usize, n: i32): void {
+  map<f32>(ROUND, x, out, n);
+}
+
+export function round_f64(x: usize, out: usize, n: i32): void {
+  map<f64>(ROUND, x, out, n);
+}

@@ -77,3 +77,18 @@ export function subtractBits<T>(a: v128, b: v128): v128 {
 export function signBit<T>(x: v128): v128 {
   return v128.xor(x, v128.abs<T>(x));
 }
+
+/** x cut off after half of its significant bits, so that the product of two such numbers is exact. */
+// @ts-ignore: decorator
+@inline
+export function leadingHalf<T>(x: v128): v128 {
+  const bits = sizeof<T>() == 4 ? 12 : 27;
+  return shiftLeft<T>(shiftRight<T>(x, bits), bits);
+}
+
+/** x where it is positive, NaN or zero, else -0: the neutral element, to which a negative part may be added. */
+// @ts-ignore: decorator
+@inline
+export function negativePartDropped<T>(x: v128): v128 {
+  return v128.pmax<T>(x, sizeof<T>() == 4 ? i32x4.splat(i32.MIN_VALUE) : i64x2.splat(i64.MIN_VALUE));
+}

@@ -23,6 +23,8 @@ export const scalarAddress = layoutAddress + LAYOUT_BYTES
 
 const arenaStart = scalarAddress + SCALAR_BYTES
 
+const RESIDENTS = 32768
+
 interface Region {
   readonly start: number
   readonly end: number
@@ -44,6 +46,8 @@ const state = {
   clockAtReclaim: 1,
   /** Bytes brought back into linear memory since the last reclaim: the sign of a working set that does not fit. */
   restoredBytes: 0,
+  /** How many storages may be there before a reclaim: the smallest ones cost more on the heap than in the arena. */
+  residentLimit: RESIDENTS,
   reclaims: 0,
 }
 extendTo(arenaStart + state.budget)
@@ -87,13 +91,19 @@ export function markChanged(storage: Storage): void {
 
 /** A copy of the numbers on the JavaScript heap. */
 export function read(storage: Storage): TypedArray {
-  if (storage.address === 0 && storage.home !== null) return storage.home.slice()
-  return copyOut(storage)
+  const numbers = storage.emptyArray()
+  if (storage.address === 0) numbers.set(homeOf(storage))
+  else {
+    const view = viewOf(storage.dtype)
+    const start = storage.address / view.BYTES_PER_ELEMENT
+    numbers.set(view.subarray(start, start + storage.length))
+  }
+  return numbers
 }
 
 /** One number, without copying the others. */
 export function readOne(storage: Storage, index: number): number {
-  if (storage.address === 0 && storage.home !== null) return storage.home[index] as number
+  if (storage.address === 0) return homeOf(storage)[index] as number
   const view = viewOf(storage.dtype)
   return view[storage.address / view.BYTES_PER_ELEMENT + index] as number
 }
@@ -127,6 +137,7 @@ export function setArenaBudget(budget: number, maximumBudget = Math.max(budget, 
 }
 
 function place(storage: Storage): void {
+  if (residents.length >= state.residentLimit) reclaim(false)
   const blockClass = classOf(storage.bytes)
   storage.blockClass = blockClass
   storage.address = (freeBlocks[blockClass] as number[]).pop() ?? takeBlock(capacityOf(blockClass))
@@ -145,23 +156,28 @@ function forget(storage: Storage): void {
   storage.slot = -1
 }
 
-function restore(storage: Storage): void {
-  const home = storage.home
-  if (home === null) throw new MemoryError('internal: numbers were used after they were given up')
-  place(storage)
-  state.restoredBytes += home.byteLength
-  heap.uint8.set(new Uint8Array(home.buffer, home.byteOffset, home.byteLength), storage.address)
+function homeOf(storage: Storage): TypedArray | readonly number[] {
+  if (storage.home === null) throw new MemoryError('internal: numbers were used after they were given up')
+  return storage.home
 }
 
-/** Below this, `slice` costs more than its elements copied one by one. */
-const LOOP_LIMIT = 32
+function restore(storage: Storage): void {
+  const home = homeOf(storage)
+  place(storage)
+  state.restoredBytes += storage.bytes
+  const view = viewOf(storage.dtype)
+  view.set(home, storage.address / view.BYTES_PER_ELEMENT)
+}
 
-function copyOut(storage: Storage): TypedArray {
+/** Up to this many numbers, an ordinary array costs a fraction of a typed one. */
+const SMALL = 8
+
+function copyOut(storage: Storage): TypedArray | readonly number[] {
   const { length, address } = storage
   const view = viewOf(storage.dtype)
   const start = address / view.BYTES_PER_ELEMENT
-  if (length > LOOP_LIMIT) return view.slice(start, start + length)
-  const array = storage.emptyArray()
+  if (length > SMALL) return view.slice(start, start + length)
+  const array = new Array<number>(length)
   for (let i = 0; i < length; i++) array[i] = view[start + i] as number
   return array
 }
@@ -221,6 +237,7 @@ function reclaim(everything: boolean): void {
     state.budget = Math.min(2 * state.budget, state.maximumBudget)
     if (kept > (state.budget * 3) / 4) kept = writeBack(state.clock)
   }
+  state.residentLimit = Math.max(RESIDENTS, 2 * residents.length)
   moveTogether()
   extendTo(Math.min(arenaStart + state.budget, ADDRESS_LIMIT))
 }

@@ -36,8 +36,8 @@ export function closeScope(mark: number, kept: Storage | null): void {
   if (kept !== null) keep(kept)
 }
 
-/** Hands a storage to whoever encloses the innermost open scope. */
-function keep(storage: Storage): void {
+/** Hands a storage to the innermost open scope, or to the user where none is open. */
+export function keep(storage: Storage): void {
   if (storage.escaped) return
   if (depth === 0) storage.escaped = true
   else if (!storage.scoped) {

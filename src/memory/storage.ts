@@ -9,7 +9,7 @@ export class Storage {
   /** Place in linear memory; 0 while not there. */
   address = 0
   /** The same numbers on the JavaScript heap, where they have been written back and not changed since. */
-  home: TypedArray | null = null
+  home: TypedArray | readonly number[] | null = null
   /** Size class of the block in linear memory. */
   blockClass = 0
   /** Place in the arena's list of storages that are in linear memory. */

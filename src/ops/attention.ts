@@ -1,4 +1,5 @@
 import { ArgumentError, DTypeError, ShapeError } from '../core/errors.js'
+import { composite } from '../core/operation.js'
 import { broadcastsTo, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
@@ -43,8 +44,7 @@ export function attentionWeights(q: Tensor, k: Tensor, options: AttentionOptions
   if (typeof factor !== 'number') {
     throw new ArgumentError(`scaledDotProductAttention: scale must be a number, got ${typeof factor}`)
   }
-  const scores = matmul(q, transpose(k))
-  return softmax(masked(scale(scores, factor), options))
+  return composite(() => softmax(masked(scale(matmul(q, transpose(k)), factor), options)))
 }
 
 /**
@@ -59,13 +59,12 @@ export function attentionWeights(q: Tensor, k: Tensor, options: AttentionOptions
  */
 export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
   checkTensor('scaledDotProductAttention', v, 'v')
-  const weights = attentionWeights(q, k, options)
   if (v.ndim < 2 || v.shape[v.ndim - 2] !== k.shape[k.ndim - 2]) {
     throw new ShapeError(
       `scaledDotProductAttention: k ${showShape(k.shape)} and v ${showShape(v.shape)} must have the same number of keys`,
     )
   }
-  return matmul(weights, v)
+  return composite(() => matmul(attentionWeights(q, k, options), v))
 }
 
 /** The scores with −∞ where attention is not allowed, or with the float mask added. */

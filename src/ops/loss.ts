@@ -1,5 +1,6 @@
-import { checkFloating } from '../core/dtype.js'
+import { checkFloating, isFloating } from '../core/dtype.js'
 import { ArgumentError, DTypeError, IndexError, ShapeError } from '../core/errors.js'
+import { composite } from '../core/operation.js'
 import { sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
@@ -36,7 +37,7 @@ export function mseLoss(input: Tensor, target: Tensor, options: { readonly reduc
       `mseLoss: input ${showShape(input.shape)} and target ${showShape(target.shape)} must have the same shape`,
     )
   }
-  return reduceLoss('mseLoss', square(sub(input, target)), options.reduction ?? 'mean')
+  return composite(() => reduceLoss('mseLoss', square(sub(input, target)), options.reduction ?? 'mean'))
 }
 
 /** Options of `crossEntropy`. */
@@ -66,21 +67,28 @@ export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntro
     throw new ArgumentError(`crossEntropy: labelSmoothing must lie in [0, 1), got ${String(labelSmoothing)}`)
   }
   if (logits.ndim === 0) throw new ShapeError('crossEntropy: logits need at least the axis of classes, got a scalar')
+  const settings = { reduction, ignoreIndex, labelSmoothing }
+  if (isFloating(target.dtype)) return composite(() => againstProbabilities(logits, target, settings))
+  if (target.dtype === 'int32') return composite(() => againstClasses(logits, target, settings))
+  throw new DTypeError(`crossEntropy: targets are int32 classes or floating probabilities, got ${target.dtype}`)
+}
+
+function againstProbabilities(logits: Tensor, target: Tensor, settings: Required<CrossEntropyOptions>): Tensor {
+  if (!sameShape(target.shape, logits.shape)) {
+    throw new ShapeError(
+      `crossEntropy: probabilities must have the logits' shape ${showShape(logits.shape)}, got ${showShape(target.shape)}`,
+    )
+  }
+  const { labelSmoothing, reduction } = settings
+  const uniform = labelSmoothing / (logits.shape[logits.ndim - 1] as number)
+  const goal = labelSmoothing === 0 ? target : add(scale(target, 1 - labelSmoothing), uniform)
+  return reduceLoss('crossEntropy', neg(sum(annihilate(goal, logSoftmax(logits)), { axis: -1 })), reduction)
+}
+
+function againstClasses(logits: Tensor, target: Tensor, settings: Required<CrossEntropyOptions>): Tensor {
+  const { ignoreIndex, labelSmoothing, reduction } = settings
   const classes = logits.shape[logits.ndim - 1] as number
   const outer = logits.shape.slice(0, -1)
-  const logProbabilities = logSoftmax(logits)
-  if (target.dtype === 'float32' || target.dtype === 'float64') {
-    if (!sameShape(target.shape, logits.shape)) {
-      throw new ShapeError(
-        `crossEntropy: probabilities must have the logits' shape ${showShape(logits.shape)}, got ${showShape(target.shape)}`,
-      )
-    }
-    const goal = labelSmoothing === 0 ? target : add(scale(target, 1 - labelSmoothing), labelSmoothing / classes)
-    return reduceLoss('crossEntropy', neg(sum(annihilate(goal, logProbabilities), { axis: -1 })), reduction)
-  }
-  if (target.dtype !== 'int32') {
-    throw new DTypeError(`crossEntropy: targets are int32 classes or floating probabilities, got ${target.dtype}`)
-  }
   if (!sameShape(target.shape, outer)) {
     throw new ShapeError(
       `crossEntropy: logits ${showShape(logits.shape)} (classes last) need targets of shape ${showShape(outer)}, got ${showShape(target.shape)}`,
@@ -97,6 +105,7 @@ export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntro
     rows.push(row)
     places.push(row * classes + label)
   })
+  const logProbabilities = logSoftmax(logits)
   const chosen = tensor(Int32Array.from(places))
   let losses = neg(indexSelect(reshape(logProbabilities, [labels.length * classes]), 0, chosen))
   if (labelSmoothing > 0) {

@@ -1,7 +1,7 @@
 import { empty } from '../core/contiguous.js'
-import { checkFloating, promoteTypes, suffixOf } from '../core/dtype.js'
+import { checkFloating, type DType, promoteTypes, suffixOf } from '../core/dtype.js'
 import { ShapeError } from '../core/errors.js'
-import { apply, type Operation } from '../core/operation.js'
+import { apply, composite, type Operation } from '../core/operation.js'
 import { broadcastShapes, type Shape, showShape } from '../core/shape.js'
 import { mergeAxes, stridesOver, writeLayout } from '../core/strides.js'
 import type { Tensor } from '../core/tensor.js'
@@ -57,20 +57,30 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
   if (a.ndim === 0 || b.ndim === 0) {
     throw new ShapeError(`matmul: needs at least vectors, got ${showShape(a.shape)} and ${showShape(b.shape)}; use mul for scalars`)
   }
+  return a.ndim > 1 && b.ndim > 1 && a.dtype === b.dtype
+    ? multiplyMatrices(a, b)
+    : composite(() => multiplyAny(a, b, dtype))
+}
+
+function multiplyAny(a: Tensor, b: Tensor, dtype: DType): Tensor {
   const left = a.ndim === 1 ? unsqueeze(a, 0) : a
   const right = b.ndim === 1 ? unsqueeze(b, 1) : b
-  if (left.shape[left.ndim - 1] !== right.shape[right.ndim - 2]) {
-    throw new ShapeError(
-      `matmul: ${showShape(a.shape)} and ${showShape(b.shape)} do not multiply: the inner sizes ${left.shape[left.ndim - 1]} and ${right.shape[right.ndim - 2]} differ`,
-    )
-  }
-  const result = apply(matmulOperation, [to(left, dtype), to(right, dtype)], undefined)
-  if (a.ndim > 1 && b.ndim > 1) return result
+  const result = multiplyMatrices(to(left, dtype), to(right, dtype))
   const { shape, ndim } = result
   return reshape(
     result,
     shape.filter((_, axis) => !((a.ndim === 1 && axis === ndim - 2) || (b.ndim === 1 && axis === ndim - 1))),
   )
+}
+
+function multiplyMatrices(a: Tensor, b: Tensor): Tensor {
+  const [left, right] = [a.shape[a.ndim - 1], b.shape[b.ndim - 2]]
+  if (left !== right) {
+    throw new ShapeError(
+      `matmul: ${showShape(a.shape)} and ${showShape(b.shape)} do not multiply: the inner sizes ${left} and ${right} differ`,
+    )
+  }
+  return apply(matmulOperation, [a, b], undefined)
 }
 
 /** The product of tensors of equal dtype and at least two axes. */
@@ -141,6 +151,8 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor): Tensor {
       `linear: ${showShape(x.shape)} and a weight of ${showShape(weight.shape)} do not fit; the weight is (out, in) and the last axis of x is in`,
     )
   }
-  const product = matmul(x, transpose(weight))
-  return bias === undefined ? product : add(product, bias)
+  return composite(() => {
+    const product = matmul(x, transpose(weight))
+    return bias === undefined ? product : add(product, bias)
+  })
 }

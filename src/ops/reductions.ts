@@ -2,7 +2,7 @@
 import { checkFloating } from '../core/dtype.js'
 import { ArgumentError, ShapeError } from '../core/errors.js'
 import { OUTPUT } from '../core/node.js'
-import { apply, type Operation } from '../core/operation.js'
+import { apply, composite, type Operation } from '../core/operation.js'
 import { normalizeAxis, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { KernelFamily } from '../runtime/kernels.js'
@@ -23,7 +23,7 @@ export function mean(x: Tensor, options?: ReductionOptions): Tensor {
   checkTensor('mean', x)
   checkFloating('mean', x.dtype)
   const { axes } = reducedAxes('mean', x, options)
-  return scale(sum(x, options), 1 / reducedCount(x.shape, axes))
+  return composite(() => scale(sum(x, options), 1 / reducedCount(x.shape, axes)))
 }
 
 function extreme(name: 'max' | 'min'): (x: Tensor, options?: ReductionOptions) => Tensor {

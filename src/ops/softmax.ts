@@ -2,7 +2,7 @@
 import { contiguous, empty } from '../core/contiguous.js'
 import { checkFloating, suffixOf } from '../core/dtype.js'
 import { OUTPUT } from '../core/node.js'
-import { apply, type Operation } from '../core/operation.js'
+import { apply, composite, type Operation } from '../core/operation.js'
 import { normalizeAxis } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
@@ -87,7 +87,7 @@ function alongAxis(operation: Operation<undefined>, x: Tensor, axis: number): Te
   checkFloating(operation.name, x.dtype)
   const place = normalizeAxis(operation.name, axis, x.ndim)
   if (place === x.ndim - 1) return apply(operation, [x], undefined)
-  return transpose(apply(operation, [transpose(x, place, -1)], undefined), place, -1)
+  return composite(() => transpose(apply(operation, [transpose(x, place, -1)], undefined), place, -1))
 }
 
 /**

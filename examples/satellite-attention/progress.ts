@@ -1,0 +1,21 @@
+import type { WriteStream } from 'node:tty'
+
+/** Says on a terminal what is being done. Silent where either output goes to a file or a pipe. */
+export class Progress {
+  readonly #stream: WriteStream | null
+
+  constructor(stdout: Partial<WriteStream>, stderr: WriteStream) {
+    this.#stream = stdout.isTTY === true && stderr.isTTY ? stderr : null
+  }
+
+  /** @param done the share that is done, where it is known */
+  show(what: string, done?: number): void {
+    this.clear()
+    this.#stream?.write(done === undefined ? `${what} …` : `${what} … ${Math.floor(done * 100)} %`)
+  }
+
+  clear(): void {
+    this.#stream?.cursorTo(0)
+    this.#stream?.clearLine(0)
+  }
+}

@@ -1,0 +1,149 @@
+import type { Part, Section, Table } from './document.js'
+import { type Image, mapUri, tileUri } from './image.js'
+import { plot } from './plots.js'
+import { GRID, PATCH, TILE, type Tile } from './tile.js'
+
+/**
+ * The report as one HTML page that stands by itself: the pictures and styles are in it, and it needs no scripts.
+ *
+ * @param verdict the outcome in a sentence
+ */
+export async function renderReport(
+  sections: readonly Section[],
+  verdict: string,
+  image: Image,
+  tile: Tile,
+): Promise<string> {
+  const picture = await renderPicture(image, tile)
+  const body = sections.map(
+    ({ title, parts }) => `<section>
+<h2>${rich(title)}</h2>
+${parts.map((part) => renderPart(part, picture)).join('\n')}
+</section>`,
+  )
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>From a satellite tile to checked attention gradients</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>From a satellite tile to checked attention gradients</h1>
+<p>${rich(verdict)}</p>
+${body.join('\n')}
+</main>
+</body>
+</html>
+`
+}
+
+function renderPart(part: Part, picture: string): string {
+  switch (part.kind) {
+    case 'text':
+      return `<p>${rich(part.text)}</p>`
+    case 'table':
+      return renderTable(part)
+    case 'chart':
+      return `<figure><figcaption>${rich(part.title)}</figcaption>${withIndices(plot(part))}${bandNote(part)}</figure>`
+    case 'picture':
+      return picture
+  }
+}
+
+function bandNote({ series }: Extract<Part, { kind: 'chart' }>): string {
+  return series.some((one) => one.band !== undefined) ? '<p>Shaded: the middle half of the rows.</p>' : ''
+}
+
+function renderTable({ title, columns, rows }: Table): string {
+  const groups: { head: string; span: number }[] = []
+  for (const { group = '' } of columns) {
+    const last = groups.at(-1)
+    if (last !== undefined && group !== '' && last.head === group) last.span++
+    else groups.push({ head: group, span: 1 })
+  }
+  const side = (column: number) => (columns[column]?.text === true ? ' class="text"' : '')
+  const row = (cells: readonly string[], tag: 'td' | 'th') =>
+    `<tr>${cells.map((cell, i) => `<${tag}${side(i)}>${rich(cell)}</${tag}>`).join('')}</tr>`
+  const above = groups.some(({ head }) => head !== '')
+    ? `<tr>${groups.map(({ head, span }) => (head === '' ? '<td></td>' : `<th class="group" colspan="${span}">${rich(head)}</th>`)).join('')}</tr>`
+    : ''
+  return `<div class="wide"><table>
+<caption>${rich(title)}</caption>
+<thead>${above}${row(
+    columns.map(({ head }) => head),
+    'th',
+  )}</thead>
+<tbody>${rows.map((cells) => row(cells, 'td')).join('')}</tbody>
+</table></div>`
+}
+
+/** The tile with its patches numbered, and where it lies in the image. */
+async function renderPicture(image: Image, tile: Tile): Promise<string> {
+  const lines = Array.from({ length: GRID - 1 }, (_, i) => (i + 1) * PATCH)
+    .map((at) => `<path d="M${at} 0V${TILE}M0 ${at}H${TILE}"/>`)
+    .join('')
+  const numbers = Array.from({ length: GRID * GRID }, (_, patch) => {
+    const x = (patch % GRID) * PATCH
+    const y = Math.floor(patch / GRID) * PATCH
+    return `<text x="${x + 0.5}" y="${y + 2}">${patch + 1}</text>`
+  }).join('')
+  const { width, height } = image
+  // A tile that crosses the right edge goes on at the left one.
+  const frames = [tile.left, tile.left - width]
+    .map((x) => `<rect x="${x}" y="${tile.top}" width="${TILE}" height="${TILE}"/>`)
+    .join('')
+  return `<figure class="pictures">
+<svg class="tile" role="img" aria-label="The tile and its ${GRID * GRID} patches" viewBox="0 0 ${TILE} ${TILE}"><image href="${await tileUri(tile.image)}" width="${TILE}" height="${TILE}"/>${lines}${numbers}</svg>
+<svg class="map" role="img" aria-label="Where the tile lies in the image" viewBox="0 0 ${width} ${height}"><image href="${await mapUri(image)}" width="${width}" height="${height}"/>${frames}</svg>
+</figure>`
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+}
+
+const index = /(?<=[\p{L}‖])_(Q|K|V|O|F|k|v|s|n|near|far|row|concat)(?![\p{L}\p{N}])/gu
+
+/** Text with the indices of its symbols (W_Q, d_k) set as such. */
+function rich(text: string): string {
+  return escape(text).replace(index, '<sub>$1</sub>')
+}
+
+/** The same in the text of an SVG element. */
+function withIndices(svg: string): string {
+  return svg.replace(/>[^<]*_[^<]*</g, (text) =>
+    text.replace(index, '<tspan dy="0.3em" font-size="75%">$1</tspan><tspan dy="-0.225em">\u200b</tspan>'),
+  )
+}
+
+const style = `
+:root { color-scheme: light dark; --background: #fff; --text: #1b1f24; --faint: #667; --line: #ccd; }
+@media (prefers-color-scheme: dark) { :root { --background: #14171c; --text: #e4e7eb; --faint: #9aa4b2; --line: #3a414c; } }
+body { margin: 0; background: var(--background); color: var(--text); font: 16px/1.55 system-ui, sans-serif; }
+main { max-width: 46rem; margin: 0 auto; padding: 2rem 1rem 4rem; }
+h1 { font-size: 1.7rem; line-height: 1.25; }
+h2 { font-size: 1.25rem; margin-top: 3rem; border-bottom: 1px solid var(--line); padding-bottom: .3rem; }
+sub { line-height: 0; font-size: .75em; }
+.wide { overflow-x: auto; margin: 1.5rem 0; }
+table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
+caption, figcaption { text-align: left; font-weight: 600; padding-bottom: .4rem; }
+th, td { padding: .2rem .7rem; text-align: right; white-space: nowrap; }
+th { font-weight: 600; color: var(--faint); }
+thead tr:last-child th { border-bottom: 1px solid var(--line); }
+.text { text-align: left; }
+.group { text-align: center; }
+figure { margin: 1.5rem 0; }
+figure p { margin: .2rem 0; font-size: .875rem; color: var(--faint); }
+figure > svg { --plot-background: var(--background); max-width: 100%; height: auto; }
+.pictures { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; }
+.tile { flex: 1 1 14rem; max-width: 20rem; }
+.tile image { image-rendering: pixelated; }
+.tile path { stroke: #fff; stroke-width: .12; opacity: .7; }
+.tile text { font-size: 1.7px; fill: #fff; stroke: #000; stroke-width: .35; paint-order: stroke; }
+.map { flex: 1 1 20rem; }
+.map rect { fill: none; stroke: #ff3b30; stroke-width: 2px; vector-effect: non-scaling-stroke; }
+`

@@ -1,0 +1,51 @@
+import { GradientError } from '../core/errors.js'
+import type { TapeNode } from '../core/node.js'
+import type { Tensor } from '../core/tensor.js'
+import { disown, keep, own } from '../memory/scope.js'
+import { checkTensor } from '../ops/arguments.js'
+import { seedFor } from './backward.js'
+import { sweep, type SweepOptions } from './sweep.js'
+
+/**
+ * The vector-Jacobian products `Σᵢ cotangentᵢᵀ · ∂rootᵢ/∂input`, one for each input, without touching any `grad`; null
+ * for an input that no root depends on. Inputs may be leaves or results on the tape.
+ *
+ * @param roots tensors that were computed from the inputs; those that need no gradient contribute nothing
+ * @param cotangents one for each root, of its shape and dtype
+ * @throws GradientError where an input needs no gradient, or a tape was released or has a stale value
+ */
+export function vectorJacobianProduct(
+  roots: Tensor | readonly Tensor[],
+  cotangents: Tensor | readonly Tensor[],
+  inputs: readonly Tensor[],
+  options: SweepOptions = {},
+): (Tensor | null)[] {
+  const op = 'vectorJacobianProduct'
+  const outputs = Array.isArray(roots) ? (roots as readonly Tensor[]) : [roots as Tensor]
+  const given = Array.isArray(cotangents) ? (cotangents as readonly Tensor[]) : [cotangents as Tensor]
+  const places = new Map<TapeNode, Tensor | null>()
+  for (const input of inputs) {
+    checkTensor(op, input, 'every input')
+    if (input.node === null) throw new GradientError(`${op}: an input needs no gradient; call requiresGrad_() on it`)
+    places.set(input.node, null)
+  }
+  const nodes: TapeNode[] = []
+  const seeds: Tensor[] = []
+  outputs.forEach((root, i) => {
+    checkTensor(op, root, 'every root')
+    if (root.node === null) return
+    nodes.push(root.node)
+    seeds.push(seedFor(op, root, given[i]))
+  })
+  sweep(nodes, seeds, options, (entry, cotangent) => {
+    if (!places.has(entry)) return
+    own(cotangent.storage)
+    places.set(entry, cotangent)
+  })
+  for (const found of places.values()) {
+    if (found === null) continue
+    keep(found.storage)
+    disown(found.storage)
+  }
+  return inputs.map((input) => places.get(input.node as TapeNode) ?? null)
+}

@@ -1,0 +1,245 @@
+import type { DType } from '../core/dtype.js'
+import { ArgumentError, IndexError, ShapeError } from '../core/errors.js'
+import { composite } from '../core/operation.js'
+import { checkInteger, showShape } from '../core/shape.js'
+import type { Tensor } from '../core/tensor.js'
+import { checkTensor } from '../ops/arguments.js'
+import { attentionWeights, type MaskOptions } from '../ops/attention.js'
+import { zeros } from '../ops/creation.js'
+import { concat, slice, unstack } from '../ops/joining.js'
+import { linear, matmul } from '../ops/matmul.js'
+import { permute, reshape, transpose } from '../ops/views.js'
+import { glorotUniform } from './initialisation.js'
+import { Module } from './module.js'
+import { Parameter } from './parameter.js'
+
+/** What scores are multiplied with: 1/√d_k, nothing (1), or a number. */
+export type AttentionScale = 'sqrt' | 'none' | number
+
+function scaleFactor(op: string, scale: AttentionScale, keyDim: number): number {
+  if (scale === 'sqrt') return 1 / Math.sqrt(keyDim)
+  if (scale === 'none') return 1
+  if (typeof scale === 'number' && Number.isFinite(scale)) return scale
+  throw new ArgumentError(`${op}: scale must be 'sqrt', 'none' or a finite number, got ${String(scale)}`)
+}
+
+/** Options of `SelfAttention`. */
+export interface SelfAttentionOptions {
+  /** D, the length of a row of X. */
+  readonly inputDim: number
+  /** d_k, the length of queries and keys; default D. */
+  readonly keyDim?: number
+  /** d_v, the length of values; default d_k. */
+  readonly valueDim?: number
+  /** What the scores S = Q Kᵀ are multiplied with; default 'sqrt', 1/√d_k. */
+  readonly scale?: AttentionScale
+  /** dtype of the parameters; default float32. */
+  readonly dtype?: DType
+}
+
+/**
+ * One head of self-attention over the rows of X (…, N, D):
+ *
+ *     Q = X W_Qᵀ,  K = X W_Kᵀ,  V = X W_Vᵀ,  A = softmax(scale · Q Kᵀ),  Y = A V
+ *
+ * W_Q and W_K are d_k × D, W_V is d_v × D, Y is (…, N, d_v).
+ *
+ * Source: Vaswani et al., "Attention Is All You Need", arXiv 1706.03762.
+ */
+export class SelfAttention extends Module {
+  readonly WQ: Parameter
+  readonly WK: Parameter
+  readonly WV: Parameter
+  readonly inputDim: number
+  readonly keyDim: number
+  readonly valueDim: number
+  /** The number that the scores are multiplied with. */
+  readonly scale: number
+
+  /** @throws ArgumentError where a dimension is no whole number of at least 1, or the scale is none of its kinds */
+  constructor(options: SelfAttentionOptions) {
+    super()
+    const { inputDim, keyDim = inputDim, valueDim = keyDim, scale = 'sqrt', dtype = 'float32' } = options
+    for (const [name, size] of Object.entries({ inputDim, keyDim, valueDim })) checkInteger('SelfAttention', name, size, 1)
+    this.inputDim = inputDim
+    this.keyDim = keyDim
+    this.valueDim = valueDim
+    this.scale = scaleFactor('SelfAttention', scale, keyDim)
+    this.WQ = glorotUniform(keyDim, inputDim, dtype)
+    this.WK = glorotUniform(keyDim, inputDim, dtype)
+    this.WV = glorotUniform(valueDim, inputDim, dtype)
+  }
+
+  /** Y (…, N, d_v) for X (…, N, D). */
+  forward(x: Tensor, options: MaskOptions = {}): Tensor {
+    return composite(() => matmul(this.#weights(x, options), linear(x, this.WV)))
+  }
+
+  /** A (…, N, N): row n is how n spreads its attention. */
+  attention(x: Tensor, options: MaskOptions = {}): Tensor {
+    return composite(() => this.#weights(x, options))
+  }
+
+  #weights(x: Tensor, options: MaskOptions): Tensor {
+    checkRows('SelfAttention', x, this.inputDim)
+    const q = linear(x, this.WQ)
+    const k = linear(x, this.WK)
+    return attentionWeights(q, k, { ...options, scale: this.scale })
+  }
+
+  /** The bilinear form M = W_Qᵀ W_K (D × D), with which S = X M Xᵀ. */
+  bilinearForm(): Tensor {
+    return composite(() => matmul(transpose(this.WQ), this.WK))
+  }
+}
+
+/** Options of `MultiHeadAttention`. */
+export interface MultiHeadAttentionOptions {
+  /** D, the length of a row of X and of Y. */
+  readonly embedDim: number
+  /** H, the number of heads. */
+  readonly numHeads: number
+  /** d_k of each head; default D / H. */
+  readonly keyDim?: number
+  /** d_v of each head; default D / H. */
+  readonly valueDim?: number
+  /** What the scores S = Q Kᵀ are multiplied with; default 'sqrt', 1/√d_k. */
+  readonly scale?: AttentionScale
+  /** Whether the four projections add a bias (zeros at first); default false. */
+  readonly bias?: boolean
+  /** dtype of the parameters; default float32. */
+  readonly dtype?: DType
+}
+
+/**
+ * Multi-head self-attention over the rows of X (…, N, D). For each head h, with its rows of W_Q, W_K (d_k × D) and W_V
+ * (d_v × D):
+ *
+ *     Q = X W_Qᵀ,  K = X W_Kᵀ,  V = X W_Vᵀ,  A = softmax(scale · Q Kᵀ),  Y⁽ʰ⁾ = A V
+ *
+ * then Y = concat(Y⁽¹⁾, …, Y⁽ᴴ⁾) W_Oᵀ, the heads side by side. The heads' weights are stacked by rows, head 1 first: WQ
+ * and WK are (H·d_k) × D, WV is (H·d_v) × D, WO is D × (H·d_v).
+ *
+ * Source: Vaswani et al., "Attention Is All You Need", arXiv 1706.03762.
+ */
+export class MultiHeadAttention extends Module {
+  readonly WQ: Parameter
+  readonly WK: Parameter
+  readonly WV: Parameter
+  readonly WO: Parameter
+  /** Biases of the projections, (H·d_k), (H·d_k), (H·d_v) and D; null without. */
+  readonly bQ: Parameter | null
+  readonly bK: Parameter | null
+  readonly bV: Parameter | null
+  readonly bO: Parameter | null
+  readonly embedDim: number
+  readonly numHeads: number
+  readonly keyDim: number
+  readonly valueDim: number
+  /** The number that the scores are multiplied with. */
+  readonly scale: number
+
+  /**
+   * @throws ArgumentError where a dimension is no whole number of at least 1, where D is not divisible by H and not
+   *   both keyDim and valueDim are given, or where the scale is none of its kinds
+   */
+  constructor(options: MultiHeadAttentionOptions) {
+    super()
+    const { embedDim, numHeads, scale = 'sqrt', bias = false, dtype = 'float32' } = options
+    const op = 'MultiHeadAttention'
+    checkInteger(op, 'embedDim', embedDim, 1)
+    checkInteger(op, 'numHeads', numHeads, 1)
+    if (embedDim % numHeads !== 0 && (options.keyDim === undefined || options.valueDim === undefined)) {
+      throw new ArgumentError(
+        `${op}: embedDim ${embedDim} is not divisible by numHeads ${numHeads}; give both keyDim and valueDim, or other numbers`,
+      )
+    }
+    const { keyDim = embedDim / numHeads, valueDim = embedDim / numHeads } = options
+    checkInteger(op, 'keyDim', keyDim, 1)
+    checkInteger(op, 'valueDim', valueDim, 1)
+    this.embedDim = embedDim
+    this.numHeads = numHeads
+    this.keyDim = keyDim
+    this.valueDim = valueDim
+    this.scale = scaleFactor(op, scale, keyDim)
+    this.WQ = glorotUniform(numHeads * keyDim, embedDim, dtype)
+    this.WK = glorotUniform(numHeads * keyDim, embedDim, dtype)
+    this.WV = glorotUniform(numHeads * valueDim, embedDim, dtype)
+    this.WO = glorotUniform(embedDim, numHeads * valueDim, dtype)
+    const biasOf = (size: number) => (bias ? new Parameter(zeros([size], { dtype })) : null)
+    this.bQ = biasOf(numHeads * keyDim)
+    this.bK = biasOf(numHeads * keyDim)
+    this.bV = biasOf(numHeads * valueDim)
+    this.bO = biasOf(embedDim)
+  }
+
+  /** Y (…, N, D) for X (…, N, D). Masks broadcast to (…, H, N, N). */
+  forward(x: Tensor, options: MaskOptions = {}): Tensor {
+    return composite(() => {
+      const v = this.#splitHeads(linear(x, this.WV, this.bV ?? undefined))
+      const y = matmul(this.#weights(x, options), v)
+      return linear(concat(unstack(y, -3), -1), this.WO, this.bO ?? undefined)
+    })
+  }
+
+  /** A (…, H, N, N): for each head, row n is how n spreads its attention. Masks broadcast to this shape. */
+  attention(x: Tensor, options: MaskOptions = {}): Tensor {
+    return composite(() => this.#weights(x, options))
+  }
+
+  #weights(x: Tensor, options: MaskOptions): Tensor {
+    checkRows('MultiHeadAttention', x, this.embedDim)
+    const q = this.#splitHeads(linear(x, this.WQ, this.bQ ?? undefined))
+    const k = this.#splitHeads(linear(x, this.WK, this.bK ?? undefined))
+    return attentionWeights(q, k, { ...options, scale: this.scale })
+  }
+
+  /**
+   * The weights of one head (counted from 0; negative from the end), differentiable parts of the stacked ones: WQ and
+   * WK are d_k × D, WV is d_v × D, WO is D × d_v.
+   */
+  head(index: number): { WQ: Tensor; WK: Tensor; WV: Tensor; WO: Tensor } {
+    const h = this.#headIndex(index)
+    return {
+      WQ: this.#rows(this.WQ, h, this.keyDim),
+      WK: this.#rows(this.WK, h, this.keyDim),
+      WV: this.#rows(this.WV, h, this.valueDim),
+      WO: slice(this.WO, [0, h * this.valueDim], [this.embedDim, (h + 1) * this.valueDim]),
+    }
+  }
+
+  #headIndex(index: number): number {
+    if (!Number.isInteger(index) || index < -this.numHeads || index >= this.numHeads) {
+      throw new IndexError(`MultiHeadAttention: there is no head ${String(index)}; heads are ${-this.numHeads} to ${this.numHeads - 1}`)
+    }
+    return index < 0 ? index + this.numHeads : index
+  }
+
+  /** The rows of a stacked weight that belong to a head. */
+  #rows(weight: Tensor, head: number, size: number): Tensor {
+    return slice(weight, head * size, (head + 1) * size)
+  }
+
+  /** The bilinear form M = W_Q⁽ʰ⁾ᵀ W_K⁽ʰ⁾ (D × D) of one head, with which (without biases) S = X M Xᵀ. */
+  bilinearForm(index: number): Tensor {
+    return composite(() => {
+      const h = this.#headIndex(index)
+      return matmul(transpose(this.#rows(this.WQ, h, this.keyDim)), this.#rows(this.WK, h, this.keyDim))
+    })
+  }
+
+  /** (…, N, H·d) as (…, H, N, d). A view. */
+  #splitHeads(x: Tensor): Tensor {
+    const [rows, width] = x.shape.slice(-2) as [number, number]
+    const batch = x.shape.slice(0, -2)
+    const split = reshape(x, [...batch, rows, this.numHeads, width / this.numHeads])
+    return permute(split, [...batch.keys(), batch.length + 1, batch.length, batch.length + 2])
+  }
+}
+
+function checkRows(op: string, x: Tensor, dim: number): void {
+  checkTensor(op, x)
+  if (x.ndim < 2 || x.shape[x.ndim - 1] !== dim) {
+    throw new ShapeError(`${op}: the input must be (…, N, ${dim}), rows of length ${dim}, got ${showShape(x.shape)}`)
+  }
+}

@@ -1,0 +1,12 @@
+// The public names of `wengert/nn`, nothing else.
+import '../methods.js'
+
+export {
+  type AttentionScale,
+  MultiHeadAttention,
+  type MultiHeadAttentionOptions,
+  SelfAttention,
+  type SelfAttentionOptions,
+} from './attention.js'
+export { Module, type StateDict } from './module.js'
+export { Parameter } from './parameter.js'

@@ -1,0 +1,11 @@
+const { tensor, Tensor } = require('wengert')
+const { MultiHeadAttention, Parameter } = require('wengert/nn')
+const { assertGradcheck } = require('wengert/testing')
+
+const x = tensor([[1, 2, 3, 4]], { dtype: 'float64', requiresGrad: true })
+const layer = new MultiHeadAttention({ embedDim: 4, numHeads: 2, dtype: 'float64' })
+if (!(layer.WQ instanceof Parameter) || !(layer.WQ instanceof Tensor)) throw new Error('the entry points have engines of their own')
+layer.forward(x).square().mean().backward()
+if (layer.WV.grad === null || x.grad === null) throw new Error('no gradient')
+assertGradcheck((input) => layer.forward(input), [x])
+console.log('CommonJS works', process.version)

@@ -1,0 +1,23 @@
+import { type DType, type Shape, type Tensor, tensor, WengertError } from 'wengert'
+import { MultiHeadAttention, type Parameter } from 'wengert/nn'
+import { gradcheck } from 'wengert/testing'
+
+const dtype: DType = 'float64'
+const x: Tensor = tensor([[1, 2, 3, 4]], { dtype, requiresGrad: true })
+const layer = new MultiHeadAttention({ embedDim: 4, numHeads: 2, dtype, scale: 'sqrt' })
+const weight: Parameter = layer.WQ
+const shape: Shape = weight.shape
+const loss: Tensor = layer.forward(x, { causal: true }).add(1).mean({ axis: [0, 1] })
+loss.backward()
+const gradient: Tensor | null = weight.grad
+if (gradient === null || shape.length !== 2) throw new Error('no gradient')
+// @ts-expect-error: axes are numbers
+const mistake = () => x.sum({ axis: 'rows' })
+try {
+  mistake()
+  throw new Error('a wrong axis was accepted')
+} catch (error) {
+  if (!(error instanceof WengertError)) throw error
+}
+if (!gradcheck((input) => layer.forward(input), [x]).ok) throw new Error('gradcheck failed')
+console.log('TypeScript works')

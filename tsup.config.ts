@@ -1,0 +1,12 @@
+import { defineConfig } from 'tsup'
+
+export default defineConfig({
+  entry: { index: 'src/index.ts', nn: 'src/nn/index.ts', testing: 'src/testing/index.ts' },
+  format: ['esm', 'cjs'],
+  target: 'es2022',
+  dts: true,
+  // The entry points share one engine: it must not be copied into each of them.
+  splitting: true,
+  clean: true,
+  treeshake: false,
+})

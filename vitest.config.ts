@@ -1,0 +1,18 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^wengert$/, replacement: source('./src/index.ts') },
+      { find: /^wengert\/nn$/, replacement: source('./src/nn/index.ts') },
+      { find: /^wengert\/testing$/, replacement: source('./src/testing/index.ts') },
+    ],
+  },
+  test: {
+    include: ['test/**/*.test.ts'],
+    testTimeout: 120_000,
+  },
+})
