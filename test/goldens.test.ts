@@ -51,7 +51,12 @@ const calls: Readonly<Record<string, Call>> = {
   softmax: ([x], { axis }) => wengert.softmax(x as Tensor, axis),
   logSoftmax: ([x], { axis }) => wengert.logSoftmax(x as Tensor, axis),
   scaledDotProductAttention: ([q, k, v, mask], args) =>
-    wengert.scaledDotProductAttention(q as Tensor, k as Tensor, v as Tensor, mask === undefined ? args : { ...args, mask }),
+    wengert.scaledDotProductAttention(
+      q as Tensor,
+      k as Tensor,
+      v as Tensor,
+      mask === undefined ? args : { ...args, mask },
+    ),
   multiHeadAttention: ([x, ...weights], { numHeads, scale }) => {
     const [WQ, , WV, WO] = weights as [Tensor, Tensor, Tensor, Tensor]
     const embedDim = WO.shape[0] as number
@@ -80,7 +85,9 @@ function callFor(op: string): Call | undefined {
   const fn = (wengert as Readonly<Record<string, unknown>>)[op]
   if (typeof fn !== 'function') return undefined
   return (inputs, args) => {
-    const options = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, value === null ? undefined : value]))
+    const options = Object.fromEntries(
+      Object.entries(args).map(([name, value]) => [name, value === null ? undefined : value]),
+    )
     return (fn as (...values: unknown[]) => Tensor)(...inputs, ...(Object.keys(options).length === 0 ? [] : [options]))
   }
 }
@@ -91,7 +98,8 @@ function expectClose(actual: Tensor | null, expected: Array_, what: string): voi
   if (actual !== null) expect(actual.shape, `${what}: shape`).toEqual(expected.shape)
   wanted.forEach((value, i) => {
     const found = got[i] as number
-    const close = Object.is(found, value) || found === value || Math.abs(found - value) <= 1e-12 + 1e-10 * Math.abs(value)
+    const close =
+      Object.is(found, value) || found === value || Math.abs(found - value) <= 1e-12 + 1e-10 * Math.abs(value)
     expect(close, `${what}[${i}]: got ${found}, PyTorch has ${value}`).toBe(true)
   })
 }
@@ -141,4 +149,3 @@ describe(`values of ${goldens.source}`, () => {
     expect(found, 'operations listed as missing that exist').toEqual([])
   })
 })
-

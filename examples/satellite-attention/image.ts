@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import sharp from 'sharp'
+import sharp, { type Sharp } from 'sharp'
 import { InputError, reason } from './errors.js'
 
 /** An RGB image: three bytes a pixel, row by row from the top. */
@@ -51,6 +51,6 @@ export async function mapUri(image: Image): Promise<string> {
   return `data:image/jpeg;base64,${file.toString('base64')}`
 }
 
-function open({ width, height, pixels }: Image): sharp.Sharp {
+function open({ width, height, pixels }: Image): Sharp {
   return sharp(pixels, { raw: { width, height, channels: 3 } })
 }

@@ -1,5 +1,5 @@
 import { access, constants, mkdir, writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { manualSeed, randn, tensor } from 'wengert'
 import { MultiHeadAttention } from 'wengert/nn'
 import type { Section } from './document.js'
@@ -70,10 +70,25 @@ async function run({ image: file, place, seed, out }: Options): Promise<number> 
 /** Finds out before the work whether the report can be written after it. */
 async function prepareFolder(out: string): Promise<void> {
   try {
-    await mkdir(out, { recursive: true })
-    await access(out, constants.W_OK)
+    const path = resolve(out)
+    await makeFolder(path)
+    // With the slash, a file in the folder's place is an error.
+    await access(`${path}/`, constants.W_OK)
   } catch (thrown) {
     throw new InputError(`cannot write to the folder '${out}': ${reason(thrown)}`)
+  }
+}
+
+/** Like mkdir's own `recursive`, which never returns where the file system refuses new folders with ENOENT (/proc). */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT') throw thrown
+    await makeFolder(dirname(path))
+    await mkdir(path)
   }
 }
 

@@ -17,8 +17,9 @@ export interface Options {
   readonly out: string
 }
 
-const description = `Takes a 32 × 32 pixel tile of a satellite image through multi-head attention: the shapes step by step, the four
-weight gradients checked against finite differences, and what happens to them without the factor 1/√d_k.`
+const description =
+  'Takes a 32 × 32 pixel tile of a satellite image through multi-head attention: the shapes step by step, the four ' +
+  'weight gradients checked against finite differences, and what happens to them without the factor 1/√d_k.'
 
 /**
  * Reads the arguments that follow the command.

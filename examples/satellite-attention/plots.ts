@@ -65,9 +65,17 @@ export function plot({ title, quantity, scale, keyDims, series }: Chart): string
     height: 360,
     marginLeft: 60,
     marginRight: 110,
+    marginTop: 32,
     marginBottom: 44,
     style: { background: 'none', fontSize: '13px' },
-    x: { type: 'log', ticks: [...keyDims], tickFormat: String, label: 'd_k (logarithmic) →', labelArrow: 'none' },
+    x: {
+      type: 'log',
+      base: 4,
+      ticks: [...keyDims],
+      tickFormat: String,
+      label: 'd_k (logarithmic) →',
+      labelArrow: 'none',
+    },
     y: logarithmic
       ? { type: 'log', grid: true, label: `↑ ${quantity} (logarithmic)`, labelArrow: 'none', tickFormat: decade }
       : { domain: [0, 1], grid: true, label: `↑ ${quantity}`, labelArrow: 'none', tickFormat: percent },

@@ -1,11 +1,12 @@
 import type { WriteStream } from 'node:tty'
 
-/** Says on a terminal what is being done. Silent where either output goes to a file or a pipe. */
+/** Says on a terminal what is being done. Silent where either output goes to a file or a pipe, or cannot be erased. */
 export class Progress {
   readonly #stream: WriteStream | null
 
   constructor(stdout: Partial<WriteStream>, stderr: WriteStream) {
-    this.#stream = stdout.isTTY === true && stderr.isTTY ? stderr : null
+    const { TERM } = process.env
+    this.#stream = stdout.isTTY === true && stderr.isTTY && TERM !== 'dumb' ? stderr : null
   }
 
   /** @param done the share that is done, where it is known */

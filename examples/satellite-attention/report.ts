@@ -102,15 +102,15 @@ async function renderPicture(image: Image, tile: Tile): Promise<string> {
 </figure>`
 }
 
-function escape(text: string): string {
+function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
 
-const index = /(?<=[\p{L}‖])_(Q|K|V|O|F|k|v|s|n|near|far|row|concat)(?![\p{L}\p{N}])/gu
+const index = /(?<=[\p{L}‖])_(Q|K|V|O|F|k|v|s|n|near|far|row|concat)(?![A-Za-z0-9])/gu
 
 /** Text with the indices of its symbols (W_Q, d_k) set as such. */
 function rich(text: string): string {
-  return escape(text).replace(index, '<sub>$1</sub>')
+  return escaped(text).replace(index, '<sub>$1</sub>')
 }
 
 /** The same in the text of an SVG element. */
@@ -135,7 +135,7 @@ th, td { padding: .2rem .7rem; text-align: right; white-space: nowrap; }
 th { font-weight: 600; color: var(--faint); }
 thead tr:last-child th { border-bottom: 1px solid var(--line); }
 .text { text-align: left; }
-.group { text-align: center; }
+.group { text-align: center; border-bottom: 1px solid var(--line); }
 figure { margin: 1.5rem 0; }
 figure p { margin: .2rem 0; font-size: .875rem; color: var(--faint); }
 figure > svg { --plot-background: var(--background); max-width: 100%; height: auto; }

@@ -31,8 +31,8 @@ export function walkSection(walk: Walk, { numHeads: heads, keyDim }: MultiHeadAt
           { head: 'symbol', text: true },
           { head: 'formula', text: true },
           { head: 'shape' },
-          { head: 'in each head' },
-          { head: 'standard deviation' },
+          { head: 'heads' },
+          { head: 'std' },
         ],
         walk.steps.map(({ symbol, formula, shape, perHead, deviation }) => [
           symbol,
@@ -43,7 +43,7 @@ export function walkSection(walk: Walk, { numHeads: heads, keyDim }: MultiHeadAt
         ]),
       ),
       paragraph(
-        `The scores S spread by ${deviationOf('S')}, about √d_k = ${readable(Math.sqrt(keyDim))} times the ${deviationOf('S̃')} of the scaled ones. Computed step by step, A and Y differ from those of the MultiHeadAttention layer by at most ${scientific(walk.differenceOfA)} and ${scientific(walk.differenceOfY)}; the rows of A sum to 1 within ${scientific(walk.rowSumError)}: ${walk.ok ? 'pass' : 'FAIL'}.`,
+        `The scores S have a standard deviation of ${deviationOf('S')}; the division by √d_k = ${readable(Math.sqrt(keyDim))} leaves ${deviationOf('S̃')}. Against A and Y of the MultiHeadAttention layer itself, the largest difference is ${scientific(walk.differenceOfA)} in A and ${scientific(walk.differenceOfY)} in Y; the rows of A sum to 1 within ${scientific(walk.rowSumError)}: ${walk.ok ? 'pass' : 'FAIL'}.`,
       ),
       paragraph(
         'No heatmap of A is drawn: with untrained weights it would show random dot products pushed through a softmax, and nothing about the image.',
@@ -66,17 +66,17 @@ export function gradientSection(checks: readonly LayerCheck[]): Section {
           [
             { head: 'gradient', text: true },
             { head: 'shape' },
-            { head: 'entries checked' },
+            { head: 'entries' },
             { head: 'directions' },
-            { head: 'absolute error', group: 'worst' },
-            { head: 'relative error', group: 'worst' },
+            { head: 'absolute', group: 'worst error' },
+            { head: 'relative', group: 'worst error' },
             { head: 'verdict', text: true },
           ],
           weights.map((check) => [
             `∂L/∂${symbolOf(check.weight)}`,
             sizes(check.shape),
             `${check.entries} of ${check.size}`,
-            String(check.directions),
+            check.directions === 0 ? '–' : String(check.directions),
             scientific(check.maxAbsoluteError),
             scientific(check.maxRelativeError),
             check.ok ? 'pass' : 'FAIL',
@@ -110,7 +110,7 @@ export function fixedStructureSection({ rows, gradients, singlePrecision }: Fixe
           { head: 'd_k' },
           ...(['unscaled', 'scaled'] as const).flatMap((of) => [
             regime(of, 'gap'),
-            regime(of, 'e^gap'),
+            regime(of, 'a_near/a_far'),
             regime(of, 'a_near'),
             regime(of, '‖D_s a‖_F'),
           ]),
@@ -138,7 +138,7 @@ export function fixedStructureSection({ rows, gradients, singlePrecision }: Fixe
       ),
       {
         kind: 'chart',
-        title: '‖∂L/∂W‖ of the layer',
+        title: '‖∂L/∂W_Q‖ and ‖∂L/∂W_K‖ of the layer',
         quantity: '‖∂L/∂W‖',
         scale: 'log',
         keyDims: gradients.map((row) => row.keyDim),
@@ -150,7 +150,7 @@ export function fixedStructureSection({ rows, gradients, singlePrecision }: Fixe
         ],
       },
       paragraph(
-        'In float32, a_near rounds to exactly 1 by d_k = 1024, and its own derivative a_near (1 − a_near) is exactly 0. The other weights are still about e^−32, so that the gradient as a whole is 1e-13 rather than 0: nothing beside the 6e-8 by which float32 can change a weight of size 1. It is exactly 0 once e^−√d_k leaves the range of float32.',
+        'In float32, a_near rounds to exactly 1 by d_k = 1024, and its own derivative a_near (1 − a_near) is exactly 0. The attention left to the other patches is still about e⁻³², so that the gradient as a whole is 1e-13 rather than 0: nothing beside the 6e-8 by which float32 can change a weight of size 1. It is exactly 0 once exp(−√d_k) leaves the range of float32.',
       ),
       table(
         'Unscaled, in float32',

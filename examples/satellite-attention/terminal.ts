@@ -1,7 +1,7 @@
 import type { WriteStream } from 'node:tty'
 import { Chalk, type ChalkInstance } from 'chalk'
 import { getBorderCharacters, table } from 'table'
-import type { Section, Table } from './document.js'
+import type { Part, Section, Table } from './document.js'
 import { dotPlot } from './dot-plot.js'
 import { drawTile } from './draw-tile.js'
 import type { Tile } from './tile.js'
@@ -16,19 +16,21 @@ export function coloursOf(stream: Partial<WriteStream>): ChalkInstance {
 
 /** A section as text of a terminal. */
 export function renderSection({ title, parts }: Section, tile: Tile, colours: ChalkInstance): string {
-  const blocks = parts.map((part) => {
-    switch (part.kind) {
-      case 'text':
-        return wrap(part.text)
-      case 'table':
-        return `${colours.bold(part.title)}\n${renderTable(part)}`
-      case 'chart':
-        return `${colours.bold(part.title)}\n${dotPlot(part)}`
-      case 'picture':
-        return drawTile(tile, colours)
-    }
-  })
-  return [colours.bold.underline(title), ...blocks].map((block) => `${block}\n`).join('\n')
+  const blocks = [colours.bold.underline(title), ...parts.map((part) => renderPart(part, tile, colours))]
+  return blocks.map((block) => `${block}\n`).join('\n')
+}
+
+function renderPart(part: Part, tile: Tile, colours: ChalkInstance): string {
+  switch (part.kind) {
+    case 'text':
+      return wrap(part.text)
+    case 'table':
+      return `${colours.bold(part.title)}\n${renderTable(part)}`
+    case 'chart':
+      return `${colours.bold(part.title)}\n${dotPlot(part)}`
+    case 'picture':
+      return drawTile(tile, colours)
+  }
 }
 
 function wrap(text: string): string {
@@ -48,10 +50,10 @@ function renderTable({ columns, rows }: Table): string {
   const header = [...(grouped ? [headings] : []), columns.map(({ head }) => head)]
   const text = table([...header, ...rows.map((row) => [...row])], {
     border: { ...getBorderCharacters('void'), bodyJoin: '', joinBody: '─', joinJoin: '─' },
-    columns: columns.map((column) => ({
+    columns: columns.map((column, i) => ({
       alignment: column.text === true ? 'left' : 'right',
       paddingLeft: 0,
-      paddingRight: 2,
+      paddingRight: i === columns.length - 1 ? 0 : 2,
     })),
     drawHorizontalLine: (line) => line === header.length,
     spanningCells: groups.flatMap((group, col) => {

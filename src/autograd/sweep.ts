@@ -4,7 +4,7 @@ import { suffixOf } from '../core/dtype.js'
 import { GradientError } from '../core/errors.js'
 import type { TapeNode } from '../core/node.js'
 import { derivativeFor, type Operation, withRecording } from '../core/operation.js'
-import { showShape } from '../core/shape.js'
+import { sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, tick } from '../memory/arena.js'
 import { closeScope, disown, openScope, own } from '../memory/scope.js'
@@ -92,7 +92,14 @@ function passOn(entry: TapeNode, operation: Operation, cotangent: Tensor, create
   for (let i = 0; i < parents.length; i++) {
     const parent = parents[i] as TapeNode | null
     const derivative = parent === null ? null : derivativeFor(derivatives, i)
-    if (parent !== null && derivative !== null) receive(parent, derivative.rule(cotangent, entry, i), createGraph)
+    if (parent === null || derivative === null) continue
+    const product = derivative.rule(cotangent, entry, i)
+    if (!sameShape(product.shape, parent.shape)) {
+      throw new GradientError(
+        `backward: the rule of "${operation.name}" gave input ${i} of shape ${showShape(parent.shape)} a cotangent of shape ${showShape(product.shape)}`,
+      )
+    }
+    receive(parent, product, createGraph)
   }
 }
 

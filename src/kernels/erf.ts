@@ -1,31 +1,32 @@
 // The error function and the exact GELU, from erfc(y / √2) / 2 = e^(-y²/2) h(y).
-import { scaledExponential, scaledExponentialOfSum, unscale } from "./exponential";
+import { scaledExponential, timesScaledExponential, unscale } from "./exponential";
 import { multiplyAdd } from "./simd";
-import { entry, leadingHalf, negativePartDropped, polynomial } from "./vector";
+import { entry, horner, leadingHalf, negativePartDropped, polynomial } from "./vector";
 
 const ONE = 0;
 const NEGATIVE_HALF = 1;
 const SQRT_TWO = 2;
 const ERF_LIMIT = 3; // erf rounds to 1
 const GELU_LIMIT = 4; // gelu(-y) rounds to 0
-const SINGLE = memory.data<f32>([1, -0.5, 1.4142135623730951, 4, 14.6]);
-const DOUBLE = memory.data<f64>([1, -0.5, 1.4142135623730951, 6, 38.7]);
+const SLOPE = 5; // of 1 / h(y), √(2π) but for what makes up for the error of the quotient
+const SINGLE = memory.data<f32>([1, -0.5, 1.4142135623730951, 4, 14.6, 2.5066325664520264]);
+const DOUBLE = memory.data<f64>([1, -0.5, 1.4142135623730951, 6, 38.7, 2.5066282746310007]);
 
-// h(y) = e^(y²/2) erfc(y / √2) / 2 for 0 <= y <= 14.6 (f32) and 38.7 (f64) as a quotient of polynomials, minimax
-// (Remez). Relative error: 2^-26.3 and 2^-53.4. All coefficients are positive, so that nothing cancels.
-const NUMERATOR_SINGLE = memory.data<f32>([
-  0.5, 0.43859729170799255, 0.18345947563648224, 0.04070894420146942, 0.00412757508456707,
-]);
+// With h(y) = e^(y²/2) erfc(y / √2) / 2, the reciprocal of h is √(2π) y plus what falls slowly from 2 to 0: for y up to
+// 14.6 (f32) and 38.7 (f64) a quotient of polynomials, minimax (Remez). Error relative to h: 2^-25.2 and 2^-54.5. All
+// coefficients are positive, so that nothing cancels, and the roundings of the quotient are small where it is; those
+// for small y are least with the factor that both polynomials have in common.
+const NUMERATOR_SINGLE = memory.data<f32>([1.75, 0.8186144232749939, 0.20607352256774902, 0.02199281007051468]);
 const DENOMINATOR_SINGLE = memory.data<f32>([
-  1, 1.675079584121704, 1.2034341096878052, 0.4700630009174347, 0.10204852372407913, 0.010346179828047752,
+  0.875, 0.807809054851532, 0.35140669345855713, 0.08161425590515137, 0.008799301460385323,
 ]);
 const NUMERATOR_DOUBLE = memory.data<f64>([
-  0.5, 0.7747229296968975, 0.5938278085375223, 0.2891768033146797, 0.09762950111278272, 0.023601114513650694,
-  0.004084793528435908, 0.0004897646777937854, 3.7194976344108266e-5, 1.3830710397732973e-6,
+  1.5, 1.8577896460169896, 1.1766046069999316, 0.48375630933904024, 0.14023051429648997, 0.029501314258590632,
+  0.0044921414703156136, 0.00047798322953785576, 3.242645025981137e-5, 1.0813638521314103e-6,
 ]);
 const DENOMINATOR_DOUBLE = memory.data<f64>([
-  1, 2.347330420196651, 2.560554318453172, 1.7136766745855656, 0.7815975710108547, 0.25477344709230487,
-  0.06037994568246671, 0.010332292922441096, 0.0012311248344501835, 9.32339793761961e-5, 3.4668449741295925e-6,
+  0.75, 1.2704670053929703, 1.0644457244636985, 0.5710677719010785, 0.2154040012493707, 0.05945044723070374,
+  0.012148109646831773, 0.0018179776967693982, 0.00019155052367410028, 1.293628200536798e-5, 4.314017611477884e-7,
 ]);
 
 // erf(x) / x - 1 in x², for |x| <= 1, minimax (Remez). Error relative to erf(x) / x: 2^-27.3 and 2^-56.3.
@@ -45,15 +46,21 @@ function scalar<T>(index: i32): v128 {
   return entry<T>(SINGLE, DOUBLE, index);
 }
 
-/** factor · h(y) */
+/** 1 / h(y) */
 // @ts-ignore: decorator
 @inline
-function timesH<T>(factor: v128, y: v128): v128 {
-  const y2 = v128.mul<T>(y, y);
-  const degree = sizeof<T>() == 4 ? 5 : 10;
-  const numerator = polynomial<T>(y, y2, NUMERATOR_SINGLE, NUMERATOR_DOUBLE, degree - 1);
-  const denominator = polynomial<T>(y, y2, DENOMINATOR_SINGLE, DENOMINATOR_DOUBLE, degree);
-  return v128.div<T>(v128.mul<T>(factor, numerator), denominator);
+function inverseOfH<T>(y: v128): v128 {
+  let numerator: v128;
+  let denominator: v128;
+  if (sizeof<T>() == 4) {
+    numerator = horner<T>(y, NUMERATOR_SINGLE, 0, 3);
+    denominator = horner<T>(y, DENOMINATOR_SINGLE, 0, 4);
+  } else {
+    const y2 = v128.mul<T>(y, y);
+    numerator = polynomial<T>(y, y2, 0, NUMERATOR_DOUBLE, 9);
+    denominator = polynomial<T>(y, y2, 0, DENOMINATOR_DOUBLE, 10);
+  }
+  return multiplyAdd<T>(y, scalar<T>(SLOPE), v128.div<T>(numerator, denominator));
 }
 
 /** erf x in each lane. */
@@ -67,10 +74,11 @@ export function errorFunction<T>(x: v128): v128 {
   const degree = sizeof<T>() == 4 ? 6 : 12;
   const series = polynomial<T>(square, v128.mul<T>(square, square), SMALL_SINGLE, SMALL_DOUBLE, degree);
   const small = multiplyAdd<T>(a, series, a);
+  // 1 - 2 e^(-a²) h(√2 a)
   const e = unscale<T>(scaledExponential<T>(v128.neg<T>(square)));
-  const complement = timesH<T>(v128.add<T>(e, e), v128.mul<T>(a, scalar<T>(SQRT_TWO)));
-  // A NaN is not below one and stays one in the complement.
-  const result = v128.bitselect(small, v128.sub<T>(one, complement), v128.lt<T>(magnitude, one));
+  const tail = v128.div<T>(v128.add<T>(e, e), inverseOfH<T>(v128.mul<T>(a, scalar<T>(SQRT_TWO))));
+  // A NaN is not below one and stays one in the tail.
+  const result = v128.bitselect(small, v128.sub<T>(one, tail), v128.lt<T>(magnitude, one));
   return v128.or(result, v128.xor(x, magnitude));
 }
 
@@ -86,6 +94,6 @@ export function gelu<T>(x: v128): v128 {
   const high = leadingHalf<T>(y);
   const square = v128.mul<T>(v128.mul<T>(high, scalar<T>(NEGATIVE_HALF)), high);
   const squareLow = v128.mul<T>(v128.mul<T>(v128.sub<T>(y, high), scalar<T>(NEGATIVE_HALF)), v128.add<T>(y, high));
-  const e = scaledExponentialOfSum<T>(square, squareLow);
-  return v128.sub<T>(negativePartDropped<T>(x), unscale<T>(timesH<T>(v128.mul<T>(y, e), y)));
+  const product = timesScaledExponential<T>(y, square, squareLow);
+  return v128.sub<T>(negativePartDropped<T>(x), unscale<T>(v128.div<T>(product, inverseOfH<T>(y))));
 }

@@ -95,21 +95,17 @@ export function exponential<T>(x: v128): v128 {
 @inline
 export function scaledExponential<T>(x: v128): v128 {
   const rounded = round<T>(x, ROUND_PLUS_100);
-  return scaledByReduction<T>(reduce<T>(x, rounded, ROUND_PLUS_100), rounded);
+  const minusOne = reducedMinusOne<T>(reduce<T>(x, rounded, ROUND_PLUS_100));
+  return v128.mul<T>(v128.add<T>(minusOne, scalar<T>(ONE)), powerOfTwo<T>(rounded));
 }
 
-/** 2^100 e^(x + low), where `low` is what a rounding of x has lost. */
+/** factor · 2^100 e^(x + low), where `low` is what a rounding of x has lost. */
 // @ts-ignore: decorator
 @inline
-export function scaledExponentialOfSum<T>(x: v128, low: v128): v128 {
+export function timesScaledExponential<T>(factor: v128, x: v128, low: v128): v128 {
   const rounded = round<T>(v128.add<T>(x, low), ROUND_PLUS_100);
-  return scaledByReduction<T>(v128.add<T>(reduce<T>(x, rounded, ROUND_PLUS_100), low), rounded);
-}
-
-// @ts-ignore: decorator
-@inline
-function scaledByReduction<T>(r: v128, rounded: v128): v128 {
-  return v128.mul<T>(v128.add<T>(reducedMinusOne<T>(r), scalar<T>(ONE)), powerOfTwo<T>(rounded));
+  const minusOne = reducedMinusOne<T>(v128.add<T>(reduce<T>(x, rounded, ROUND_PLUS_100), low));
+  return v128.mul<T>(multiplyAdd<T>(factor, minusOne, factor), powerOfTwo<T>(rounded));
 }
 
 /** Takes the factor 2^100 back. */

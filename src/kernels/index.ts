@@ -1,6 +1,7 @@
 export * from "./binary";
 export * from "./compare";
 export * from "./convert";
+export * from "./matmul";
 export * from "./movement";
 export * from "./argument";
 export * from "./fold";
@@ -8,6 +9,7 @@ export * from "./indexing";
 export * from "./random";
 export * from "./reduce";
 export * from "./softmax";
+export * from "./unary";
 
 /** First byte that the kernels' own static data does not use. */
 export function heapBase(): usize {

@@ -6,8 +6,9 @@
 // hold, as in K. Goto and R. A. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008.
 //
 // An element of C is the sum of its products in the order of k, in blocks of DEPTH whose sums are added up. So it does
-// not depend on how rows, columns and batches are divided among calls, as long as no piece is a single row or column:
-// products with a vector have an order of their own.
+// not depend on how rows, columns and batches are divided among calls, as long as no piece is narrower than 3 rows or
+// 5 columns: products with one or a few vectors have an order of their own.
+import { advance, offsetOf, outerSteps } from "./layout";
 import { lanes, multiplyAdd } from "./simd";
 
 /** Rows of the largest register tile. */
@@ -25,22 +26,24 @@ const PANEL: i32 = DEPTH * TILE_ROW + 64;
 /** Panels packed at a time: 387 KiB of a second-level cache of 512 KiB or more. */
 const PANELS: i32 = 48;
 
-/** Up to this size (the first-level cache) rows of B are used where they are, not packed. */
+/**
+ * Up to this size, contiguous rows of B are used where they lie: in general what a first-level cache holds, and where A
+ * has few rows, for which packing pays less, what a second-level cache holds.
+ */
 const DIRECT_BYTES: i32 = 32 * 1024;
-
-/** Up to this many rows, packing B costs more than it gains. */
-const DIRECT_ROWS: i32 = 12;
+const FEW_ROWS: i32 = 16;
+const DIRECT_BYTES_FEW_ROWS: i32 = 256 * 1024;
 
 /** From this many columns on, packing A costs less than it gains. */
 const PACK_COLUMNS: i32 = ASC_FEATURE_RELAXED_SIMD ? 256 : 64;
 
-/** Terms of a block in products with a vector, which have several running sums. */
-const VECTOR_DEPTH: i32 = 2048;
+/** Terms of a block in products with vectors: four rows of them (16 KiB in f32) are read again for each vector. */
+const VECTOR_DEPTH: i32 = 1024;
 
 /** Bytes of a sum of rows that is formed at a time: a quarter of the first-level cache. */
 const VECTOR_WIDTH: usize = 8 * 1024;
 
-// The workspace: a tile, packed rows of A, packed panels of B. Products with a vector use it from the start.
+// The workspace: a tile, packed rows of A, packed panels of B. Products with vectors use it from the start.
 const PACKED_A: i32 = TILE_ROWS * TILE_ROW;
 const PACKED_B: i32 = PACKED_A + TILE_ROWS * DEPTH * sizeof<f64>();
 const WORKSPACE: i32 = PACKED_B + PANELS * PANEL;
@@ -320,7 +323,7 @@ function multiplyMatrices<T>(
   const contiguousB = columnStrideB == sizeof<T>();
   // The tile finds the last term by its address, so terms must lie apart.
   const directB = contiguousB && rowStrideB != 0 &&
-    (m <= DIRECT_ROWS || <i64>min(k, DEPTH) * n <= DIRECT_BYTES / sizeof<T>());
+    <i64>min(k, DEPTH) * n * sizeof<T>() <= (m <= FEW_ROWS ? DIRECT_BYTES_FEW_ROWS : DIRECT_BYTES);
   // With fused multiply-add the tile is as fast with rows of A that are contiguous.
   const packA = !directB && n >= PACK_COLUMNS && (!ASC_FEATURE_RELAXED_SIMD || columnStrideA != sizeof<T>());
   const blockWidth = directB ? n : PANELS * tileColumns;
@@ -400,63 +403,84 @@ function sumOfLanes<T>(v: v128): T {
 }
 
 /**
- * y = M · x, or y += M · x, for contiguous rows of M and a contiguous x of `bytes` bytes: four rows at a time, missing
- * ones as repetitions of the last. Two running sums a row, or the latency of the addition would set the pace.
+ * y = M · x, or y += M · x, for contiguous rows of M and a few contiguous vectors x of `bytes` bytes: four
+ * rows at a time, missing ones as repetitions of the last.
  */
-function rowsTimesVector<T>(
-  matrix: usize, rowStride: usize, x: usize, y: usize, strideY: usize, rows: i32, bytes: usize, accumulate: bool,
+function rowsTimesVectors<T>(
+  matrix: usize, rowStride: usize, x: usize, nextX: usize, y: usize, rowStrideY: usize, nextY: usize,
+  rows: i32, vectors: i32, bytes: usize, accumulate: bool,
 ): void {
   for (; rows > 0; rows -= 4) {
     const row1 = matrix + (rows > 1 ? rowStride : 0);
     const row2 = row1 + (rows > 2 ? rowStride : 0);
     const row3 = row2 + (rows > 3 ? rowStride : 0);
-    let s0 = v128.splat<T>(0 as T);
-    let s1 = s0;
-    let s2 = s0;
-    let s3 = s0;
-    let t0 = s0;
-    let t1 = s0;
-    let t2 = s0;
-    let t3 = s0;
-    let i: usize = 0;
-    for (; i + 32 <= bytes; i += 32) {
-      const x0 = v128.load(x + i);
-      const x1 = v128.load(x + i, 16);
-      s0 = multiplyAdd<T>(v128.load(matrix + i), x0, s0);
-      t0 = multiplyAdd<T>(v128.load(matrix + i, 16), x1, t0);
-      s1 = multiplyAdd<T>(v128.load(row1 + i), x0, s1);
-      t1 = multiplyAdd<T>(v128.load(row1 + i, 16), x1, t1);
-      s2 = multiplyAdd<T>(v128.load(row2 + i), x0, s2);
-      t2 = multiplyAdd<T>(v128.load(row2 + i, 16), x1, t2);
-      s3 = multiplyAdd<T>(v128.load(row3 + i), x0, s3);
-      t3 = multiplyAdd<T>(v128.load(row3 + i, 16), x1, t3);
+    let vector = x;
+    let y0 = y;
+    for (let left = vectors; left > 0; --left) {
+      let s0 = v128.splat<T>(0 as T);
+      let s1 = s0;
+      let s2 = s0;
+      let s3 = s0;
+      let i: usize = 0;
+      if (ASC_FEATURE_RELAXED_SIMD) {
+        // Two running sums a row, as the fused operation takes longer than an addition.
+        let t0 = s0;
+        let t1 = s0;
+        let t2 = s0;
+        let t3 = s0;
+        for (; i + 32 <= bytes; i += 32) {
+          const x0 = v128.load(vector + i);
+          const x1 = v128.load(vector + i, 16);
+          s0 = multiplyAdd<T>(v128.load(matrix + i), x0, s0);
+          t0 = multiplyAdd<T>(v128.load(matrix + i, 16), x1, t0);
+          s1 = multiplyAdd<T>(v128.load(row1 + i), x0, s1);
+          t1 = multiplyAdd<T>(v128.load(row1 + i, 16), x1, t1);
+          s2 = multiplyAdd<T>(v128.load(row2 + i), x0, s2);
+          t2 = multiplyAdd<T>(v128.load(row2 + i, 16), x1, t2);
+          s3 = multiplyAdd<T>(v128.load(row3 + i), x0, s3);
+          t3 = multiplyAdd<T>(v128.load(row3 + i, 16), x1, t3);
+        }
+        s0 = v128.add<T>(s0, t0);
+        s1 = v128.add<T>(s1, t1);
+        s2 = v128.add<T>(s2, t2);
+        s3 = v128.add<T>(s3, t3);
+      }
+      for (; i + 16 <= bytes; i += 16) {
+        const x0 = v128.load(vector + i);
+        s0 = multiplyAdd<T>(v128.load(matrix + i), x0, s0);
+        s1 = multiplyAdd<T>(v128.load(row1 + i), x0, s1);
+        s2 = multiplyAdd<T>(v128.load(row2 + i), x0, s2);
+        s3 = multiplyAdd<T>(v128.load(row3 + i), x0, s3);
+      }
+      let sum0 = sumOfLanes<T>(s0);
+      let sum1 = sumOfLanes<T>(s1);
+      let sum2 = sumOfLanes<T>(s2);
+      let sum3 = sumOfLanes<T>(s3);
+      for (; i < bytes; i += sizeof<T>()) {
+        const value = load<T>(vector + i);
+        sum0 = (sum0 + load<T>(matrix + i) * value) as T;
+        sum1 = (sum1 + load<T>(row1 + i) * value) as T;
+        sum2 = (sum2 + load<T>(row2 + i) * value) as T;
+        sum3 = (sum3 + load<T>(row3 + i) * value) as T;
+      }
+      const y1 = y0 + (rows > 1 ? rowStrideY : 0);
+      const y2 = y1 + (rows > 2 ? rowStrideY : 0);
+      const y3 = y2 + (rows > 3 ? rowStrideY : 0);
+      if (accumulate) {
+        sum0 = (sum0 + load<T>(y0)) as T;
+        sum1 = (sum1 + load<T>(y1)) as T;
+        sum2 = (sum2 + load<T>(y2)) as T;
+        sum3 = (sum3 + load<T>(y3)) as T;
+      }
+      store<T>(y0, sum0);
+      store<T>(y1, sum1);
+      store<T>(y2, sum2);
+      store<T>(y3, sum3);
+      vector += nextX;
+      y0 += nextY;
     }
-    let sum0 = sumOfLanes<T>(v128.add<T>(s0, t0));
-    let sum1 = sumOfLanes<T>(v128.add<T>(s1, t1));
-    let sum2 = sumOfLanes<T>(v128.add<T>(s2, t2));
-    let sum3 = sumOfLanes<T>(v128.add<T>(s3, t3));
-    for (; i < bytes; i += sizeof<T>()) {
-      const value = load<T>(x + i);
-      sum0 = (sum0 + load<T>(matrix + i) * value) as T;
-      sum1 = (sum1 + load<T>(row1 + i) * value) as T;
-      sum2 = (sum2 + load<T>(row2 + i) * value) as T;
-      sum3 = (sum3 + load<T>(row3 + i) * value) as T;
-    }
-    const y1 = y + (rows > 1 ? strideY : 0);
-    const y2 = y1 + (rows > 2 ? strideY : 0);
-    const y3 = y2 + (rows > 3 ? strideY : 0);
-    if (accumulate) {
-      sum0 = (sum0 + load<T>(y)) as T;
-      sum1 = (sum1 + load<T>(y1)) as T;
-      sum2 = (sum2 + load<T>(y2)) as T;
-      sum3 = (sum3 + load<T>(y3)) as T;
-    }
-    store<T>(y, sum0);
-    store<T>(y1, sum1);
-    store<T>(y2, sum2);
-    store<T>(y3, sum3);
     matrix = row3 + rowStride;
-    y = y3 + strideY;
+    y += 4 * rowStrideY;
   }
 }
 
@@ -505,28 +529,33 @@ function addRows<T>(matrix: usize, rowStride: usize, x: usize, strideX: usize, y
 }
 
 /**
- * y = M · x for a matrix of `rows` by k values, strides in bytes. False, and nothing done, if the values of M that lie
- * side by side belong neither to a row nor, with a contiguous y, to a column: then tiles do it better.
+ * y = M · x for a matrix of `rows` by k values and a few vectors x, strides in bytes: `next` from one vector to the
+ * next. False, and nothing done, if tiles do it better.
  */
-function multiplyVector<T>(
-  matrix: usize, rowStride: usize, columnStride: usize, x: usize, strideX: usize, y: usize, strideY: usize,
-  rows: i32, k: i32, workspace: usize,
+function multiplyVectors<T>(
+  matrix: usize, rowStride: usize, columnStride: usize, x: usize, strideX: usize, nextX: usize,
+  y: usize, strideY: usize, nextY: usize, rows: i32, vectors: i32, k: i32, workspace: usize,
 ): bool {
   if (columnStride == sizeof<T>()) {
     for (let start = 0; start < k; start += VECTOR_DEPTH) {
       const depth = min(k - start, VECTOR_DEPTH);
+      const bytes = <usize>depth * sizeof<T>();
       let block = x;
+      let next = nextX;
       if (strideX != sizeof<T>()) {
-        pack<T>(x, 0, strideX, workspace, 1, 1, depth);
         block = workspace;
+        next = bytes;
+        for (let vector = 0; vector < vectors; ++vector) {
+          pack<T>(x + <usize>vector * nextX, 0, strideX, workspace + <usize>vector * bytes, 1, 1, depth);
+        }
       }
-      rowsTimesVector<T>(matrix, rowStride, block, y, strideY, rows, <usize>depth * sizeof<T>(), start > 0);
-      matrix += <usize>depth * sizeof<T>();
+      rowsTimesVectors<T>(matrix, rowStride, block, next, y, strideY, nextY, rows, vectors, bytes, start > 0);
+      matrix += bytes;
       x += <usize>depth * strideX;
     }
     return true;
   }
-  if (rowStride == sizeof<T>() && strideY == sizeof<T>()) {
+  if (vectors == 1 && rowStride == sizeof<T>() && strideY == sizeof<T>()) {
     const one = workspace + VECTOR_WIDTH;
     store<T>(one, 1 as T);
     for (let left = <usize>rows * sizeof<T>(); left > 0; ) {
@@ -564,8 +593,12 @@ function multiply<T>(
     for (; m > 0; --m, c += rowStrideC) memory.fill(c, 0, <usize>n * sizeof<T>());
     return;
   }
-  if (n == 1 && multiplyVector<T>(a, rowStrideA, columnStrideA, b, rowStrideB, c, rowStrideC, m, k, workspace)) return;
-  if (m == 1 && multiplyVector<T>(b, columnStrideB, rowStrideB, a, columnStrideA, c, sizeof<T>(), n, k, workspace)) return;
+  if (n <= lanes<T>() && multiplyVectors<T>(
+    a, rowStrideA, columnStrideA, b, rowStrideB, columnStrideB, c, rowStrideC, sizeof<T>(), m, n, k, workspace,
+  )) return;
+  if (m <= 2 && multiplyVectors<T>(
+    b, columnStrideB, rowStrideB, a, columnStrideA, rowStrideA, c, sizeof<T>(), rowStrideC, n, m, k, workspace,
+  )) return;
   multiplyMatrices<T>(
     a, b, c, m, n, k, rowStrideA, columnStrideA, rowStrideB, columnStrideB, rowStrideC, workspace,
   );
@@ -577,38 +610,26 @@ function matmul<T>(
   a: usize, b: usize, c: usize, m: i32, n: i32, k: i32, rowStrideA: i32, columnStrideA: i32,
   rowStrideB: i32, columnStrideB: i32, rowStrideC: i32, batches: usize, workspace: usize,
 ): void {
-  // The block of batches: rank, sizes, strides of A, of B, of C.
-  const rank = batches == 0 ? 0 : load<i32>(batches);
-  const sizes = batches + 4;
-  const row = <usize>rank << 2;
-  let count = 1;
-  for (let dimension = sizes; dimension < sizes + row; dimension += 4) count *= load<i32>(dimension);
-  for (let index = 0; index < count; ++index) {
-    let rest = index;
-    let offsetA = 0;
-    let offsetB = 0;
-    let offsetC = 0;
-    for (let dimension = sizes + row - 4; dimension >= sizes; dimension -= 4) {
-      const size = load<i32>(dimension);
-      const position = rest % size;
-      rest /= size;
-      offsetA += position * load<i32>(dimension + row);
-      offsetB += position * load<i32>(dimension + 2 * row);
-      offsetC += position * load<i32>(dimension + 3 * row);
-    }
+  let left = a;
+  let right = b;
+  let target = c;
+  for (let steps = outerSteps(batches); steps > 0; ) {
     multiply<T>(
-      a + (<usize>offsetA << alignof<T>()), b + (<usize>offsetB << alignof<T>()), c + (<usize>offsetC << alignof<T>()),
-      m, n, k, <usize>rowStrideA << alignof<T>(), <usize>columnStrideA << alignof<T>(),
+      left, right, target, m, n, k, <usize>rowStrideA << alignof<T>(), <usize>columnStrideA << alignof<T>(),
       <usize>rowStrideB << alignof<T>(), <usize>columnStrideB << alignof<T>(), <usize>rowStrideC << alignof<T>(), workspace,
     );
+    if (--steps == 0) break;
+    advance(batches);
+    left = a + offsetOf<T>(batches, 0);
+    right = b + offsetOf<T>(batches, 1);
+    target = c + offsetOf<T>(batches, 2);
   }
 }
 
 /**
  * C[i, j] = Σ A[i, l] · B[l, j] over the k values of l, all strides in elements; the columns of C are contiguous.
- * `batches` is 0, or the address of an i32 block [rank, sizes, strides of A, strides of B, strides of C] of `rank`
- * words each: the product is then taken at every position of those dimensions. `workspace` is scratch memory of
- * `matmulWorkspace_f32()` bytes.
+ * `batches` is 0, or the address of a layout block for A, B and C: the product is then taken at every position of its
+ * dimensions. `workspace` is scratch memory of `matmulWorkspace_f32()` bytes.
  */
 export function matmul_f32(
   a: usize, b: usize, c: usize, m: i32, n: i32, k: i32, rowStrideA: i32, columnStrideA: i32,

@@ -19,6 +19,13 @@ function counterOf(low: u32, high: u32): u64 {
   return (<u64>high << 32) | <u64>low;
 }
 
+/** The upper 24 of 32 bits as an integer, times 2^-24: from [0, 1). */
+// @ts-ignore: decorator
+@inline
+function unitFloats(bits: v128): v128 {
+  return f32x4.mul(f32x4.convert_i32x4_s(i32x4.shr_u(bits, 8)), f32x4.splat(5.960464477539063e-8));
+}
+
 /** Fills `out` with n words of blocks, or with what they become. */
 function fill(use: i32, out: usize, n: i32, seedLow: u32, seedHigh: u32, counter: u64): void {
   for (; n > 0; counter += 4) {
@@ -26,8 +33,7 @@ function fill(use: i32, out: usize, n: i32, seedLow: u32, seedHigh: u32, counter
     for (let i = 0; i < 4 && n > 0; i++, n -= 4, out += 16) {
       let words = takeBlock();
       if (use == DOUBLES) words = unitDoubles(words);
-      // An integer of 24 bits times 2^-24.
-      if (use == FLOATS) words = f32x4.mul(f32x4.convert_i32x4_s(i32x4.shr_u(words, 8)), f32x4.splat(5.960464477539063e-8));
+      if (use == FLOATS) words = unitFloats(words);
       storeUpTo<i32>(out, words, n);
     }
   }
@@ -106,9 +112,9 @@ export function randomNormal_f64(
 }
 
 /**
- * Uniform on [low, high) without bias: a word times the span, over 2^32 (Lemire, "Fast random integer generation in an
- * interval", ACM TOMACS 29 (2019)). A word that would favour some value is replaced by the first word of the block whose
- * third counter word is the number of the attempt and whose fourth is the word's place in its block.
+ * Uniform on [low, high), for low < high, without bias: a word times the span, over 2^32 (Lemire, "Fast random
+ * integer generation in an interval", ACM TOMACS 29 (2019)). A word that would favour some value is replaced by the
+ * first word of the block whose third counter word is the number of the attempt, and the fourth the word's place.
  */
 export function randomInteger_i32(
   out: usize,

@@ -142,7 +142,8 @@ export function variance_f32(
   innerStride: i32,
   correction: f64,
 ): void {
-  reduce<f32>(VARIANCE, x, out, outer, count, inner, outerStride, countStride, innerStride, max<f64>(<f64>count - correction, 0));
+  const divisor = max<f64>(<f64>count - correction, 0);
+  reduce<f32>(VARIANCE, x, out, outer, count, inner, outerStride, countStride, innerStride, divisor);
 }
 
 /** The divisor is `count - correction`, or 0 where that is negative. */
@@ -157,5 +158,6 @@ export function variance_f64(
   innerStride: i32,
   correction: f64,
 ): void {
-  reduce<f64>(VARIANCE, x, out, outer, count, inner, outerStride, countStride, innerStride, max<f64>(<f64>count - correction, 0));
+  const divisor = max<f64>(<f64>count - correction, 0);
+  reduce<f64>(VARIANCE, x, out, outer, count, inner, outerStride, countStride, innerStride, divisor);
 }

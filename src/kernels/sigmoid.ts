@@ -1,5 +1,5 @@
 // The logistic function and the activations that contain it. All of them rest on e^-|x|, which cannot overflow.
-import { exponentialOfNegative, scaledExponential, scaledExponentialOfSum, unscale } from "./exponential";
+import { exponentialOfNegative, scaledExponential, timesScaledExponential, unscale } from "./exponential";
 import { logarithmOnePlusFraction } from "./logarithm";
 import { multiplyAdd } from "./simd";
 import { entry, leadingHalf, negativePartDropped } from "./vector";
@@ -77,12 +77,12 @@ export function geluTanh<T>(x: v128): v128 {
   const squareLow = multiplyAdd<T>(yLow, v128.add<T>(y, yHigh), v128.sub<T>(yHighSquare, square));
   const cubicTerm = v128.mul<T>(cubic, square);
   const ratio = leadingHalf<T>(v128.add<T>(linear, cubicTerm));
-  const rests = multiplyAdd<T>(scalar<T>(CUBIC_LOW), square, scalar<T>(LINEAR_LOW));
+  const rests = multiplyAdd<T>(scalar<T>(CUBIC_LOW), v128.mul<T>(y, y), scalar<T>(LINEAR_LOW));
   const ratioLow = v128.add<T>(
     v128.add<T>(v128.sub<T>(linear, ratio), cubicTerm),
     multiplyAdd<T>(cubic, squareLow, rests),
   );
   const z = v128.mul<T>(ratio, yHigh);
   const zLow = multiplyAdd<T>(ratio, yLow, v128.mul<T>(ratioLow, y));
-  return gated<T>(x, y, scaledExponentialOfSum<T>(v128.neg<T>(z), v128.neg<T>(zLow)));
+  return gated<T>(x, y, timesScaledExponential<T>(scalar<T>(ONE), v128.neg<T>(z), v128.neg<T>(zLow)));
 }

@@ -1,5 +1,5 @@
-// The softmax family over the rows of a contiguous [rows, count] array, and the vector-Jacobian products of its members.
-// `out` may be the same memory as an input.
+// The softmax family over the rows of a contiguous [rows, count] array, and the products of its members' Jacobians with
+// cotangents. `out` may be the same memory as an input.
 import { addToFirst, addToSecond, total } from "./accumulator";
 import { scaledExponential, unscale } from "./exponential";
 import { loadUpTo, storeUpTo } from "./partial";
@@ -13,8 +13,8 @@ const SINGLE = memory.data<f32>([-88, 1.4901161193847656e-8]);
 const DOUBLE = memory.data<f64>([-709, 2.8206162122887962e-278]);
 
 /**
- * 2^100 e^x for x <= 0, but 0 where e^x is below the normal numbers: most of these are masked places, and arithmetic with
- * subnormal numbers is many times slower.
+ * 2^100 e^x for x <= 0, but 0 where e^x is below the normal numbers. Most of these are masked places, and arithmetic
+ * with subnormal numbers is many times slower.
  */
 // @ts-ignore: decorator
 @inline

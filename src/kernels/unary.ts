@@ -85,23 +85,38 @@ function trigonometric<T>(x: v128, quarters: i64): v128 {
   return v128.shuffle<f64>(low, high, 0, 2);
 }
 
+/**
+ * Two vectors at a time: what the functions need of constants is loaded once for both, and they overlap. The last
+ * vectors go through the same code, so that a value has the same result wherever it stands.
+ */
 // @ts-ignore: decorator
 @inline
 function map<T>(op: i32, x: usize, out: usize, n: i32): void {
-  for (; n > 0; n -= lanes<T>()) {
-    const whole = n >= lanes<T>();
-    const result = vector<T>(op, whole ? v128.load(x) : loadRest<T>(x, n));
-    if (whole) v128.store(out, result);
-    else storeRest<T>(out, result, n);
-    x += 16;
-    out += 16;
+  for (; n > 0; n -= 2 * lanes<T>()) {
+    const whole = n >= 2 * lanes<T>();
+    const first = whole ? v128.load(x) : loadRest<T>(x, n);
+    const second = whole ? v128.load(x, 16) : loadRest<T>(x + 16, n - lanes<T>());
+    const firstResult = vector<T>(op, first);
+    const secondResult = vector<T>(op, second);
+    if (whole) {
+      v128.store(out, firstResult);
+      v128.store(out, secondResult, 16);
+    } else {
+      storeRest<T>(out, firstResult, n);
+      storeRest<T>(out + 16, secondResult, n - lanes<T>());
+    }
+    x += 32;
+    out += 32;
   }
 }
+
+/** Up to a vector of what is left, zeros behind it. */
 function loadRest<T>(x: usize, n: i32): v128 {
-  return loadPartial<T>(x, n, i64x2.splat(0));
+  return n > 0 ? loadPartial<T>(x, n, i64x2.splat(0)) : i64x2.splat(0);
 }
-function storeRest<T>(out: usize, v: v128, n: i32): void {
-  storePartial<T>(out, v, n);
+
+function storeRest<T>(out: usize, result: v128, n: i32): void {
+  if (n > 0) storePartial<T>(out, result, n);
 }
 
 export function neg_f32(x: usize, out: usize, n: i32): void {

@@ -11,31 +11,32 @@ export function entry<T>(single: usize, double: usize, index: i32): v128 {
   return sizeof<T>() == 4 ? v128.load32_splat(single + index * 4) : v128.load64_splat(double + index * 8);
 }
 
-/** c[0] + c[1] x + ... + c[degree] x^degree for degree >= 2; even and odd powers run side by side (x2 is x²). */
+/** c[0] + c[1] x + ... + c[degree] x^degree by Horner's rule. */
+// @ts-ignore: decorator
+@inline
+export function horner<T>(x: v128, single: usize, double: usize, degree: i32): v128 {
+  return chain<T>(x, single, double, degree, 1);
+}
+
+/** The same for degree >= 2, faster and less exact: even and odd powers run side by side. x2 is x². */
 // @ts-ignore: decorator
 @inline
 export function polynomial<T>(x: v128, x2: v128, single: usize, double: usize, degree: i32): v128 {
-  const odd = (degree - 1) | 1;
-  const even = degree & ~1;
-  return multiplyAdd<T>(x, everySecond<T>(x2, single, double, odd), everySecond<T>(x2, single, double, even));
+  const odd = chain<T>(x2, single, double, (degree - 1) | 1, 2);
+  return multiplyAdd<T>(x, odd, chain<T>(x2, single, double, degree & ~1, 2));
 }
 
-/** c[last] x^(last / 2) + ... + c[last - 2] x + c[last % 2], unrolled at compile time. */
+/** c[last % step] + c[last % step + step] x + ..., unrolled at compile time. */
 // @ts-ignore: decorator
 @inline
-function everySecond<T>(x: v128, single: usize, double: usize, last: i32): v128 {
+function chain<T>(x: v128, single: usize, double: usize, last: i32, step: i32): v128 {
   let sum = entry<T>(single, double, last);
-  if (last >= 2) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 2));
-  if (last >= 4) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 4));
-  if (last >= 6) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 6));
-  if (last >= 8) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 8));
-  if (last >= 10) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 10));
-  if (last >= 12) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 12));
-  if (last >= 14) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 14));
-  if (last >= 16) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 16));
-  if (last >= 18) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 18));
-  if (last >= 20) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 20));
-  if (last >= 22) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 22));
+  if (last >= step) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - step));
+  if (last >= 2 * step) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 2 * step));
+  if (last >= 3 * step) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 3 * step));
+  if (last >= 4 * step) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 4 * step));
+  if (last >= 5 * step) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 5 * step));
+  if (last >= 6 * step) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 6 * step));
   return sum;
 }
 

@@ -4,7 +4,7 @@
 // moved together. So nobody has to free anything, and no working set is too large.
 import type { DType, TypedArray } from '../core/dtype.js'
 import { MemoryError } from '../core/errors.js'
-import { heapBase } from '../runtime/kernels.js'
+import { heapBase, kernels } from '../runtime/kernels.js'
 import { capacityOf, CLASSES, classOf } from './blocks.js'
 import { growTo, heap, viewOf } from './heap.js'
 import { Storage } from './storage.js'
@@ -12,16 +12,14 @@ import { Storage } from './storage.js'
 const MEBIBYTE = 1 << 20
 /** The end of what 32-bit addresses reach, less one page so that no end of a block is 2³². */
 const ADDRESS_LIMIT = 65535 * 65536
-/** Where the layout block for kernels lies; the arena begins behind it and the scalar cells. */
 const LAYOUT_BYTES = 4096
-const SCALAR_BYTES = 64
 
 /** Address of the block in which the outer dimensions of a strided operation are described. */
 export const layoutAddress = Math.ceil(heapBase / 64) * 64
-/** Address of cells for scalar operands. */
-export const scalarAddress = layoutAddress + LAYOUT_BYTES
+/** Address of the scratch memory in which products pack their operands. */
+export const workspaceAddress = layoutAddress + LAYOUT_BYTES
 
-const arenaStart = scalarAddress + SCALAR_BYTES
+const arenaStart = workspaceAddress + kernels().matmulWorkspace_f64()
 
 const RESIDENTS = 32768
 

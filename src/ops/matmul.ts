@@ -5,7 +5,7 @@ import { apply, composite, type Operation } from '../core/operation.js'
 import { broadcastShapes, type Shape, showShape } from '../core/shape.js'
 import { mergeAxes, stridesOver, writeLayout } from '../core/strides.js'
 import type { Tensor } from '../core/tensor.js'
-import { addressOf } from '../memory/arena.js'
+import { addressOf, workspaceAddress } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
 import { add } from './arithmetic.js'
@@ -14,7 +14,6 @@ import { sumTo } from './sum.js'
 import { reshape, transpose, unsqueeze } from './views.js'
 
 const product = new KernelFamily('matmul')
-const workspaceSize = new KernelFamily('matmulWorkspace')
 
 const matmulOperation: Operation<undefined> = {
   name: 'matmul',
@@ -85,6 +84,36 @@ function multiplyMatrices(a: Tensor, b: Tensor): Tensor {
 
 /** The product of tensors of equal dtype and at least two axes. */
 function multiply(a: Tensor, b: Tensor): Tensor {
+  return a.ndim === 2 && b.ndim === 2 ? multiplyPair(a, b) : multiplyBatch(a, b)
+}
+
+/** The product of two matrices. */
+function multiplyPair(a: Tensor, b: Tensor): Tensor {
+  const rows = a.shape[0] as number
+  const inner = a.shape[1] as number
+  const columns = b.shape[1] as number
+  const out = empty(a.dtype, [rows, columns])
+  if (out.storage.length === 0) return out
+  product.get(suffixOf(a.dtype))(
+    addressOf(a.storage),
+    addressOf(b.storage),
+    addressOf(out.storage),
+    rows,
+    columns,
+    inner,
+    a.strides === null ? inner : (a.strides[0] as number),
+    a.strides === null ? 1 : (a.strides[1] as number),
+    b.strides === null ? columns : (b.strides[0] as number),
+    b.strides === null ? 1 : (b.strides[1] as number),
+    columns,
+    0,
+    workspaceAddress,
+  )
+  return out
+}
+
+/** The products of two batches of matrices, broadcast against each other. */
+function multiplyBatch(a: Tensor, b: Tensor): Tensor {
   const batch = broadcastShapes('matmul', a.shape.slice(0, -2), b.shape.slice(0, -2))
   const rows = a.shape[a.ndim - 2] as number
   const inner = a.shape[a.ndim - 1] as number
@@ -92,8 +121,6 @@ function multiply(a: Tensor, b: Tensor): Tensor {
   const shape = [...batch, rows, columns]
   const out = empty(a.dtype, shape)
   if (out.storage.length === 0) return out
-  const suffix = suffixOf(a.dtype)
-  const workspace = addressOf(empty('bool', [workspaceSize.get(suffix)()]).storage)
   const left = matrices(a, batch)
   const right = matrices(b, batch)
   const target = matrices(out, batch)
@@ -113,7 +140,7 @@ function multiply(a: Tensor, b: Tensor): Tensor {
   }
   const layout = batches === 0 ? 0 : writeLayout(merged.sizes, merged.strides, batches)
   const addresses = [addressOf(a.storage), addressOf(b.storage), addressOf(out.storage)] as const
-  product.get(suffix)(
+  product.get(suffixOf(a.dtype))(
     ...addresses,
     m,
     columns,
@@ -124,7 +151,7 @@ function multiply(a: Tensor, b: Tensor): Tensor {
     right.column,
     target.row,
     layout,
-    workspace,
+    workspaceAddress,
   )
   return out
 }

@@ -1,5 +1,5 @@
 // Other shapes of the same numbers: nothing is copied where strides can express the result.
-import { contiguous } from '../core/contiguous.js'
+import { contiguous, empty } from '../core/contiguous.js'
 import { ArgumentError, ShapeError } from '../core/errors.js'
 import { apply, type Operation } from '../core/operation.js'
 import {
@@ -118,6 +118,8 @@ const broadcastOperation: Operation<Shape> = {
   name: 'broadcastTo',
   forward: ([input], shape) => {
     const x = input as Tensor
+    // Nothing of x is left in an empty result.
+    if (sizeOf(shape) === 0) return empty(x.dtype, shape)
     return new Tensor(x.storage, shape, simplify(shape, stridesOver(x, shape)))
   },
   derivatives: [{ saves: [], rule: (g, call) => sumTo(g, call.inputShape(0)) }],

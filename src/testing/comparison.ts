@@ -14,6 +14,9 @@ import {
 import type { Settings } from './options.js'
 import { agree, type LinePlace, type Tally } from './tally.js'
 
+/** Where both sides agree, slopes left and right must differ by this many tolerances to be worth a second look. */
+const CLEARLY = 10
+
 export class Comparison {
   private readonly rounding: Vector
   private edgeNoted = false
@@ -59,12 +62,12 @@ export class Comparison {
     return this.settings.atol + this.settings.rtol * Math.max(Math.abs(left), Math.abs(right))
   }
 
-  /** Whether smaller steps may tell more: where both sides disagree, or the slopes left and right do. */
+  /** Whether smaller steps may tell more: where both sides disagree, or the slopes left and right clearly do. */
   private isSuspicious(analytic: number, quotients: Quotients, component: number): boolean {
     const { left, right, central } = quotients
     if (!Number.isFinite(left) || !Number.isFinite(right)) return false
-    const least = this.tolerance(quotients) + (this.rounding[component] as number)
-    return Math.abs(right - left) > least || !agree(analytic, central, this.settings)
+    const gap = Math.abs(right - left) - (this.rounding[component] as number)
+    return gap > CLEARLY * this.tolerance(quotients) || !agree(analytic, central, this.settings)
   }
 
   private examine(

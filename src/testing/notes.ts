@@ -65,11 +65,14 @@ export function detachedNotes(
   tally: Tally,
 ): string[] {
   const wrong = tally.wrongOutputs
+  const isCut = ({ position }: Part) => center.outputs[position]?.requiresGrad === false
   const notes = outputs.parts
-    .filter(
-      ({ position }) => center.outputs[position]?.requiresGrad === false && (wrong.has(position) || wrong.has(null)),
-    )
-    .map(({ name }) => `${capitalized(name)} needs no gradient although it changes with the inputs: ${CUT_OFF}`)
+    .filter((part) => isCut(part) && (wrong.has(part.position) || wrong.has(null)))
+    .map(({ name, position }) => {
+      // Of a combination of outputs it is not known which of them changes.
+      const changes = wrong.has(position) ? ' although it changes with the inputs:' : '; if it changes with the inputs,'
+      return `${capitalized(name)} needs no gradient${changes} ${CUT_OFF}`
+    })
   if (notes.length > 0) return notes
   return inputs.parts
     .filter(({ position }, i) => reached[i] === false && tally.failed(position) > 0)

@@ -18,7 +18,7 @@ export interface GradcheckEntry {
   readonly numeric: number
   /** |analytic − numeric| */
   readonly absoluteError: number
-  /** The absolute error over the largest of |analytic|, |numeric| and `atol`, below which numbers count as 0. */
+  /** |analytic − numeric| / max(|analytic|, |numeric|); rounding alone makes it large where both are almost 0. */
   readonly relativeError: number
 }
 
@@ -45,7 +45,10 @@ export interface GradcheckInput {
   readonly entries: number
   /** How many of them are wrong. */
   readonly failed: number
+  /** The entry furthest outside of its tolerance, or nearest to leaving it; null where none was compared. */
+  readonly worst: GradcheckEntry | null
   readonly maxAbsoluteError: number
+  /** The largest absolute error over the largest derivative towards this input: entries that are almost 0 do not blow it up. */
   readonly maxRelativeError: number
 }
 
@@ -63,9 +66,14 @@ export interface GradcheckReport {
   readonly failed: number
   /** Of each checked input, in the order of the arguments. */
   readonly inputs: readonly GradcheckInput[]
-  /** The entry or direction furthest outside of its tolerance, or nearest to leaving it; null where none was compared. */
+  /**
+   * Of all inputs, the entry furthest outside of its tolerance, or nearest to leaving it; a direction where only
+   * directions are wrong; null where nothing was compared.
+   */
   readonly worst: GradcheckEntry | null
+  /** Over all entries and directions. */
   readonly maxAbsoluteError: number
+  /** The largest among the inputs and the directions: errors relative to the largest derivative towards the same input. */
   readonly maxRelativeError: number
   /** Kinks and jumps met; those of them that are not accepted count as failed. */
   readonly nonDifferentiable: readonly NonDifferentiablePoint[]
@@ -100,7 +108,7 @@ function describe(title: string, findings: Findings, names: Names, tolerances: s
     `${title} ${ok ? 'passed' : 'failed'}: ${summary(findings)} (${tolerances})`,
     ...inputs.map(inputLine(findings)),
   ]
-  if (directions > 0) lines.push(`  ${directions} random directions over all inputs`)
+  if (directions > 0) lines.push(`  ${counted(directions, 'random direction')} over all inputs`)
   if (worst !== null && failed > 0) lines.push(`  worst: ${derivativeName(worst, names)}: ${values(worst)}`)
   const shown = 3
   for (const point of nonDifferentiable.slice(0, shown)) lines.push(`  ${pointText(point, names)}`)
@@ -111,17 +119,23 @@ function describe(title: string, findings: Findings, names: Names, tolerances: s
   return lines.join('\n')
 }
 
-function summary({ deterministic, entries, directions, failed, mode }: Findings): string {
+function summary({ ok, deterministic, entries, directions, failed, mode }: Findings): string {
   if (entries + directions === 0) return deterministic ? 'nothing to compare' : 'not deterministic'
-  const what = `${entries} ${mode === 'sampled' ? 'sampled ' : ''}derivatives${directions > 0 ? ` and ${directions} directions` : ''}`
-  return failed === 0 ? `${what} agree` : `${failed} of ${what} disagree`
+  const compared = counted(entries, mode === 'sampled' ? 'sampled derivative' : 'derivative')
+  const what = directions > 0 ? `${compared} and ${counted(directions, 'direction')}` : compared
+  if (failed > 0) return `${failed} of ${what} disagree`
+  return `${what} ${entries + directions === 1 ? 'agrees' : 'agree'}${ok ? '' : ', but see below'}`
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
 function inputLine({ mode }: Findings): (input: GradcheckInput) => string {
   return ({ name, shape, entries, failed, maxAbsoluteError, maxRelativeError }) => {
-    const counted = mode === 'sampled' ? `${entries} of ${sizeOf(shape)} entries` : `${entries} derivatives`
+    const extent = mode === 'sampled' ? `${entries} of ${sizeOf(shape)} entries` : counted(entries, 'derivative')
     const errors = `max absolute error ${short(maxAbsoluteError)}, relative ${short(maxRelativeError)}`
-    return `  ${name} ${showShape(shape)}: ${counted}${failed > 0 ? `, ${failed} wrong` : ''}${entries > 0 ? `, ${errors}` : ''}`
+    return `  ${name} ${showShape(shape)}: ${extent}${failed > 0 ? `, ${failed} wrong` : ''}${entries > 0 ? `, ${errors}` : ''}`
   }
 }
 

@@ -26,22 +26,31 @@ function errorBetween(analytic: number, numeric: number): number {
   return analytic === numeric ? 0 : Math.abs(analytic - numeric)
 }
 
+/** What was found in one input, or in the random directions. */
 class Extremes {
-  maxAbsoluteError = 0
-  maxRelativeError = 0
-  failed = 0
   /** Derivatives compared. */
   count = 0
-  /** The largest numeric derivative. */
+  failed = 0
+  maxAbsoluteError = 0
+  /** The largest derivative, analytic or numeric, in size. */
   largest = 0
+  /** The entry whose error is the largest multiple of its tolerance, and that multiple. */
+  worst: GradcheckEntry | null = null
+  worstRatio = -1
+
+  get maxRelativeError(): number {
+    return relative(this.maxAbsoluteError, this.largest)
+  }
+}
+
+function relative(error: number, size: number): number {
+  return error > 0 && Number.isFinite(error) ? error / size : error
 }
 
 export class Tally {
   readonly nonDifferentiable: NonDifferentiablePoint[] = []
-  worst: GradcheckEntry | null = null
   /** Outputs with a wrong derivative, by position; null for a random combination of all. */
   readonly wrongOutputs = new Set<number | null>()
-  private worstRatio = -1
   private readonly entries: ReadonlyMap<number, Extremes>
   private readonly directions = new Extremes()
 
@@ -76,8 +85,8 @@ export class Tally {
   /** What was found for each checked input. */
   inputs(): GradcheckInput[] {
     return this.layout.parts.map(({ position, name, shape }) => {
-      const { count, failed, maxAbsoluteError, maxRelativeError } = this.of(position)
-      return { input: position, name, shape, entries: count, failed, maxAbsoluteError, maxRelativeError }
+      const { count, failed, worst, maxAbsoluteError, maxRelativeError } = this.of(position)
+      return { input: position, name, shape, entries: count, failed, worst, maxAbsoluteError, maxRelativeError }
     })
   }
 
@@ -99,7 +108,16 @@ export class Tally {
     }
   }
 
-  /** The largest numeric derivative towards an input. */
+  /** The worst entry, as it tells a place; the worst direction where only directions are wrong or there are no entries. */
+  get worst(): GradcheckEntry | null {
+    const { directions } = this
+    const entries = [...this.entries.values()]
+    const first = entries.reduce((a, b) => (b.worstRatio > a.worstRatio ? b : a))
+    const onlyDirections = directions.failed > 0 && entries.every(({ failed }) => failed === 0)
+    return (onlyDirections || first.worst === null ? directions : first).worst
+  }
+
+  /** The largest derivative towards an input, in size. */
   largest(input: number): number {
     return this.of(input).largest
   }
@@ -126,20 +144,13 @@ export class Tally {
     const extremes = this.of(place.input)
     const error = errorBetween(analytic, numeric)
     extremes.maxAbsoluteError = Math.max(extremes.maxAbsoluteError, error)
-    extremes.maxRelativeError = Math.max(extremes.maxRelativeError, this.relative(error, analytic, numeric))
-    extremes.largest = Math.max(extremes.largest, Math.abs(numeric))
+    extremes.largest = Math.max(extremes.largest, Math.abs(analytic), Math.abs(numeric))
     const quotient = error / (atol + rtol * Math.abs(numeric))
     const ratio = error === 0 ? 0 : Number.isNaN(quotient) ? Number.POSITIVE_INFINITY : quotient
-    if (ratio > this.worstRatio) {
-      this.worstRatio = ratio
-      this.worst = this.entry(place, component, analytic, numeric)
+    if (ratio > extremes.worstRatio) {
+      extremes.worstRatio = ratio
+      extremes.worst = this.entry(place, component, analytic, numeric)
     }
-  }
-
-  private relative(error: number, analytic: number, numeric: number): number {
-    return Number.isFinite(error) && error > 0
-      ? error / Math.max(Math.abs(analytic), Math.abs(numeric), this.settings.atol)
-      : error
   }
 
   private entry(
@@ -158,7 +169,7 @@ export class Tally {
       analytic,
       numeric,
       absoluteError,
-      relativeError: this.relative(absoluteError, analytic, numeric),
+      relativeError: relative(absoluteError, Math.max(Math.abs(analytic), Math.abs(numeric))),
     }
   }
 }

@@ -53,4 +53,13 @@ export class Bench {
 }
 
 /** One bench for each build that this engine can run. */
-export const benches: readonly Bench[] = supportsFusedMultiplyAdd() ? [new Bench(false), new Bench(true)] : [new Bench(false)]
+export const benches: readonly Bench[] = supportsFusedMultiplyAdd()
+  ? [new Bench(false), new Bench(true)]
+  : [new Bench(false)]
+
+/** The block of words in which kernels read the outer dimensions of up to three operands. */
+export function layoutBlock(sizes: readonly number[], strides: readonly (readonly number[])[]): Int32Array {
+  const steps = sizes.reduce((product, size) => product * size, 1)
+  const axes = sizes.flatMap((size, axis) => [0, size, ...[0, 1, 2].map((operand) => strides[operand]?.[axis] ?? 0)])
+  return Int32Array.of(sizes.length, steps, 0, 0, 0, ...axes)
+}

@@ -151,6 +151,35 @@ describe('a right gradient passes', () => {
     expect(gradcheck((x) => slope(x), [leaf([3])])).toMatchObject({ ok: true, entries: 9 })
   })
 
+  it('by moving one entry at a time, by eps to either side', () => {
+    const moves: number[][] = []
+    const watched = (x: Tensor) => {
+      moves.push([...x.data].map((value, i) => value - (i + 1)))
+      return mul(x, 2)
+    }
+    gradcheck(watched, [at(1, 2)], { eps: 0.25 })
+    const moved = moves.filter((move) => move.some((distance) => distance !== 0))
+    expect(moved).toEqual([
+      [0.25, 0],
+      [-0.25, 0],
+      [0, 0.25],
+      [0, -0.25],
+    ])
+  })
+
+  it('of a smooth function without a second look', () => {
+    let calls = 0
+    gradcheck(
+      (x) => {
+        calls++
+        return exp(x)
+      },
+      [at(1, 2, 3)],
+    )
+    // Three times at the point, to see that the outputs stay, and twice for each entry.
+    expect(calls).toBe(3 + 2 * 3)
+  })
+
   it('also within noGrad', () => {
     expect(noGrad(() => gradcheck((x) => exp(x), [leaf([2])])).ok).toBe(true)
   })
@@ -178,7 +207,8 @@ describe('the report', () => {
     const [first, second] = gradcheck((a, b) => [mul(a, 2), doubled(b)], [leaf([2]), leaf([2, 3], 1)]).inputs
     expect(first).toMatchObject({ input: 0, name: 'input 0', shape: [2], entries: 16, failed: 0 })
     expect(first?.maxAbsoluteError).toBeLessThan(1e-8)
-    expect(second).toMatchObject({ input: 1, shape: [2, 3], entries: 48, failed: 2 })
+    expect(second).toMatchObject({ input: 1, shape: [2, 3], entries: 48, failed: 2, worst: { input: 1, analytic: 5 } })
+    expect(first?.worst).toMatchObject({ input: 0 })
     expect(second?.maxAbsoluteError).toBeCloseTo(3, 6)
   })
 
@@ -187,7 +217,7 @@ describe('the report', () => {
       /^gradcheck failed: 1 of 9 derivatives disagree \(eps 1e-6, atol 1e-5, rtol 1e-3\)\n {2}input 0 \(3,\): 9 derivatives, 1 wrong, max absolute error 3\.0e\+0, relative 6\.0e-1\n {2}worst: ∂ output 0 \[2\] \/ ∂ input 0 \[2\]: analytic 5, numeric 2(\.\d+)?, absolute error 3\.0e\+0, relative 6\.0e-1$/,
     )
     expect(String(gradcheck((x) => mul(x, 2), [at(1)]))).toMatch(
-      /^gradcheck passed: 1 derivatives agree .*\n {2}input 0 \(1,\): 1 derivatives, max absolute error \S+, relative \S+$/,
+      /^gradcheck passed: 1 derivative agrees .*\n {2}input 0 \(1,\): 1 derivative, max absolute error \S+, relative \S+$/,
     )
   })
 
@@ -199,6 +229,16 @@ describe('the report', () => {
     expect(error.name).toBe('GradcheckError')
     expect(error.report.worst).toMatchObject({ input: 0, index: [2], analytic: 5 })
     expect(error.message).toBe(String(error.report))
+  })
+
+  it('takes relative errors by the largest derivative of an input, so that entries near 0 do not blow them up', () => {
+    const wrong = operation('wrong', (x) => mul(x, 4), [
+      { saves: [], rule: (g) => mul(g, tensor(Float64Array.of(4, 5))) },
+    ])
+    const report = gradcheck((x, y) => [wrong(x), sum(mul(square(y), 1e-12))], [at(1, 1), at(1)])
+    expect(report.inputs[0]?.maxRelativeError).toBeCloseTo(1 / 5, 6)
+    expect(report.inputs[1]?.maxRelativeError).toBeLessThan(1)
+    expect(report.maxRelativeError).toBeCloseTo(1 / 5, 6)
   })
 
   it('takes the tolerances given', () => {
@@ -280,6 +320,7 @@ describe('a function that is not deterministic fails', () => {
     const drifting = operation('drifting', (x) => mul(x, 2), [{ saves: [], rule: (g) => mul(g, 2 + 1e-12 * sweeps++) }])
     const report = gradcheck((x) => drifting(x), [leaf([2])])
     expect(report).toMatchObject({ ok: false, deterministic: false, failed: 0 })
+    expect(String(report)).toContain('gradcheck failed: 4 derivatives agree, but see below')
     expect(report.notes.join()).toMatch(/The gradient is not deterministic/)
   })
 

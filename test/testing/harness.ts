@@ -3,15 +3,16 @@ import { apply, type Derivatives, type Operation } from '../../src/core/operatio
 import type { Shape } from '../../src/core/shape.js'
 import type { Tensor } from '../../src/index.js'
 import { tensor } from '../../src/index.js'
+import { seeded } from '../../src/testing/seeded.js'
 
-/** A float64 leaf of irregular numbers between −2 and 2, none of them near 0. */
-export function leaf(shape: Shape, phase = 0): Tensor {
-  return tensor(irregular(shape, phase), { shape, requiresGrad: true })
+/** A float64 leaf of random numbers between −2 and 2, none of them near 0. */
+export function leaf(shape: Shape, seed = 0): Tensor {
+  return tensor(random(shape, seed), { shape, requiresGrad: true })
 }
 
 /** Like `leaf`, but needing no gradient. */
-export function fixed(shape: Shape, phase = 0): Tensor {
-  return tensor(irregular(shape, phase), { shape })
+export function fixed(shape: Shape, seed = 0): Tensor {
+  return tensor(random(shape, seed), { shape })
 }
 
 /** A float64 leaf of the given numbers. */
@@ -19,12 +20,10 @@ export function at(...numbers: number[]): Tensor {
   return tensor(Float64Array.from(numbers), { requiresGrad: true })
 }
 
-function irregular(shape: Shape, phase: number): Float64Array {
+function random(shape: Shape, seed: number): Float64Array {
+  const uniform = seeded(seed)
   const size = shape.reduce((product, axis) => product * axis, 1)
-  return new Float64Array(size).map((_, i) => {
-    const wave = Math.sin(12.9898 * (i + 1) + 78.233 * (phase + 1))
-    return Math.sign(wave) * (0.2 + 1.8 * Math.abs(wave))
-  })
+  return new Float64Array(size).map(() => (uniform() < 0.5 ? -1 : 1) * (0.2 + 1.8 * uniform()))
 }
 
 /** A function with the given forward and, right or wrong, the given rules. */

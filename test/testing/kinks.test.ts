@@ -76,7 +76,8 @@ describe('a kink is reported with its place and slopes', () => {
   })
 
   it('closer than eps to the point', () => {
-    for (const distance of [1e-7, 2.4e-7, 3.3e-7, 6e-7, 9e-7]) {
+    for (const part of Array.from({ length: 49 }, (_, i) => (i + 1) / 50)) {
+      const distance = part * 1e-6
       const report = gradcheck((x) => abs(x), [at(distance, -distance)])
       expect(report).toMatchObject({
         ok: true,
@@ -183,6 +184,14 @@ describe('outputs that are not finite', () => {
       expect.stringMatching(
         /^output 0 \[1\] becomes NaN when input 0 \[1\] is moved by eps: .*choose one further inside/,
       ),
+    ])
+  })
+
+  it('an overflow close to the point fails and says so', () => {
+    const report = gradcheck((x) => exp(x), [at(709.782712893)])
+    expect(report).toMatchObject({ ok: false, failed: 1, worst: { numeric: Number.POSITIVE_INFINITY } })
+    expect(report.notes).toEqual([
+      expect.stringMatching(/^output 0 \[0\] becomes Infinity when input 0 \[0\] is moved/),
     ])
   })
 

@@ -72,12 +72,9 @@ describe('a wrong rule is caught', () => {
       { saves: [1], rule: (g, call) => mul(g, call.input(1)) },
       { saves: [0], rule: (g, call) => mul(g, call.input(0)) },
     ])
-    const report = gradcheck(wrong, [leaf([2, 3]), leaf([3], 1)])
-    expect(report).toMatchObject({ ok: false, failed: 18, worst: { input: 1, analytic: Number.NaN } })
-    expect(report.inputs.map(({ failed }) => failed)).toEqual([0, 18])
-    expect(report.notes).toEqual([
-      expect.stringMatching(/^The gradient of input 1 has shape \(2, 3\) where input 1 has \(3,\): .*broadcast/),
-    ])
+    expect(() => gradcheck(wrong, [leaf([2, 3]), leaf([3], 1)])).toThrow(
+      /the rule of "wrong" gave input 1 of shape \(3,\) a cotangent of shape \(2, 3\)/,
+    )
   })
 
   it('a reduction that does not spread its cotangent evenly', () => {

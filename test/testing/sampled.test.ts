@@ -94,7 +94,10 @@ describe('sampled mode', () => {
 
   it('reports kinks among the sampled entries', () => {
     const report = gradcheck((x) => sum(abs(x)), [at(0, 1, 2)], { samples: 3, directions: 0 })
-    expect(report).toMatchObject({ ok: true, nonDifferentiable: [{ index: [0], left: -1, right: 1, accepted: true }] })
+    expect(report).toMatchObject({
+      ok: true,
+      nonDifferentiable: [{ index: [0], left: expect.closeTo(-1, 6), right: expect.closeTo(1, 6), accepted: true }],
+    })
   })
 
   it('reports a kink met in a random direction', () => {
@@ -114,7 +117,9 @@ describe('sampled mode', () => {
     expect(report.ok).toBe(false)
     const cut = gradcheck((x, y) => [x, exp(y.detach())], [leaf([3000]), leaf([3000], 1)])
     expect(cut.ok).toBe(false)
-    expect(cut.notes).toEqual([expect.stringMatching(/^Output 1 needs no gradient/)])
+    expect(cut.notes).toEqual([
+      expect.stringMatching(/^Output 1 needs no gradient; if it changes with the inputs, it was computed with detach/),
+    ])
   })
 
   it('knows inputs without entries', () => {
@@ -129,21 +134,23 @@ describe('sampled mode', () => {
 describe('150,000 weights', () => {
   const tokens = fixed([16, 192])
   const target = fixed([16, 192], 7)
-  const weights = [0, 1, 2, 3].map((phase) => leaf([192, 192], phase))
+  const weights = [0, 1, 2, 3].map((seed) => leaf([192, 192], seed))
+  /** Weights near 1/√192, so that attention is soft. */
+  const project = (x: Tensor, weight: Tensor) => linear(x, mul(weight, 0.05))
   const attention = (q: Tensor, k: Tensor, v: Tensor, o: Tensor) =>
-    linear(scaledDotProductAttention(linear(tokens, q), linear(tokens, k), linear(tokens, v)), mul(o, 0.05))
+    project(scaledDotProductAttention(project(tokens, q), project(tokens, k), project(tokens, v)), o)
   const loss = (...w: [Tensor, Tensor, Tensor, Tensor]) => mean(square(sub(tanh(attention(...w)), target)))
 
   it('of an attention layer pass', () => {
     const report = gradcheck((q, k, v, o) => attention(q, k, v, o), weights)
     expect(String(report)).toContain('gradcheck passed')
-    expect(report).toMatchObject({ ok: true, mode: 'sampled', entries: 256, directions: 8 })
+    expect(report).toMatchObject({ ok: true, mode: 'sampled', entries: 256, directions: 8, notes: [] })
   })
 
   it('of a loss over it pass', () => {
     const report = gradcheck((q, k, v, o) => loss(q, k, v, o), weights, { atol: 1e-8, samples: 20 })
     expect(String(report)).toContain('gradcheck passed')
-    expect(report).toMatchObject({ ok: true, entries: 80, directions: 8 })
+    expect(report).toMatchObject({ ok: true, entries: 80, directions: 8, notes: [] })
   })
 
   it('of a layer with a wrong rule fail', () => {
