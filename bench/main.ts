@@ -22,7 +22,10 @@ async function suite(name: string, cases: Readonly<Record<string, () => unknown>
   for (const { name: label, details } of summary.results) {
     const microseconds = details.median * 1e6
     const gigaflops = flops === undefined ? undefined : flops(label) / details.median / 1e9
-    const share = gigaflops === undefined ? '' : `  ${gigaflops.toFixed(1)} GFLOP/s, ${((100 * gigaflops) / peak).toFixed(0)} % of the peak`
+    const share =
+      gigaflops === undefined
+        ? ''
+        : `  ${gigaflops.toFixed(1)} GFLOP/s, ${((100 * gigaflops) / peak).toFixed(0)} % of the peak`
     console.log(`  ${label.padEnd(28)} ${microseconds.toFixed(2).padStart(12)} µs${share}`)
   }
 }

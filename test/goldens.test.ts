@@ -33,7 +33,20 @@ const numbers = ({ data }: Array_) => data.map((value) => (typeof value === 'str
 const asTensor = (array: Array_) =>
   tensor(numbers(array), { shape: array.shape, dtype: array.dtype, requiresGrad: array.dtype === 'float64' })
 
-type Args = Readonly<Record<string, never>>
+/** The options that cases have, by name; each operation reads its own. */
+interface Args {
+  readonly factor: number
+  readonly exponent: number
+  readonly shape: Shape
+  readonly axes: readonly number[]
+  readonly axis: number
+  readonly start: readonly number[]
+  readonly end: readonly number[]
+  readonly step: readonly number[]
+  readonly value: number
+  readonly numHeads: number
+  readonly scale: 'sqrt' | 'none'
+}
 type Call = (inputs: readonly Tensor[], args: Args) => Tensor
 
 /** How an operation takes its arguments, where it is not `op(...inputs)` or `op(...inputs, options)`. */
@@ -50,13 +63,10 @@ const calls: Readonly<Record<string, Call>> = {
   maskedFill: ([x, mask], { value }) => wengert.maskedFill(x as Tensor, mask as Tensor, value),
   softmax: ([x], { axis }) => wengert.softmax(x as Tensor, axis),
   logSoftmax: ([x], { axis }) => wengert.logSoftmax(x as Tensor, axis),
-  scaledDotProductAttention: ([q, k, v, mask], args) =>
-    wengert.scaledDotProductAttention(
-      q as Tensor,
-      k as Tensor,
-      v as Tensor,
-      mask === undefined ? args : { ...args, mask },
-    ),
+  scaledDotProductAttention: ([q, k, v, mask], args) => {
+    const options = { ...(args as unknown as wengert.AttentionOptions), mask }
+    return wengert.scaledDotProductAttention(q as Tensor, k as Tensor, v as Tensor, options)
+  },
   multiHeadAttention: ([x, ...weights], { numHeads, scale }) => {
     const [WQ, , WV, WO] = weights as [Tensor, Tensor, Tensor, Tensor]
     const embedDim = WO.shape[0] as number
@@ -107,7 +117,7 @@ function expectClose(actual: Tensor | null, expected: Array_, what: string): voi
 function check(golden: Golden, call: Call): void {
   const inputs = golden.inputs.map(asTensor)
   const leaves = inputs.filter((input) => input.dtype === 'float64')
-  const output = call(inputs, golden.args as Args)
+  const output = call(inputs, golden.args as unknown as Args)
   expect(output).toBeInstanceOf(Tensor)
   expectClose(output, golden.output, 'output')
   if (golden.cotangent === undefined || golden.grads === undefined) return

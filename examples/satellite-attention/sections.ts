@@ -58,7 +58,7 @@ export function gradientSection(checks: readonly LayerCheck[]): Section {
     title: 'The four weight gradients against finite differences',
     parts: [
       paragraph(
-        `L = mean((Y − T)²) / 2 with a random T; central differences in float64. Agreement means |analytic − numeric| ≤ ${scientific(TOLERANCES.atol, 0)} + ${scientific(TOLERANCES.rtol, 0)} · |numeric|. A random direction moves every entry of the weight at once.`,
+        `L = mean((Y − T)²) / 2 with a random T; central differences in float64. Agreement means |analytic − numeric| ≤ ${scientific(TOLERANCES.atol, 0)} + ${scientific(TOLERANCES.rtol, 0)} · |numeric|. A random direction moves every entry of the weight at once. Relative errors are relative to the largest derivative towards the same weight.`,
       ),
       ...checks.map(({ title, weights }) =>
         table(

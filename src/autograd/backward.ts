@@ -1,11 +1,11 @@
 import { ArgumentError, DTypeError, GradientError, ShapeError } from '../core/errors.js'
 import { sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
-import { add } from '../ops/arithmetic.js'
 import { checkTensor } from '../ops/arguments.js'
+import { add } from '../ops/arithmetic.js'
 import { clone } from '../ops/copy.js'
 import { ones } from '../ops/creation.js'
-import { addInto, isExclusive, sweep, type SweepOptions } from './sweep.js'
+import { addInto, isExclusive, type SweepOptions, sweep } from './sweep.js'
 
 /** Options of `backward`. */
 export interface BackwardOptions extends SweepOptions {}
@@ -40,7 +40,9 @@ export function seedFor(op: string, root: Tensor, cotangent: Tensor | null | und
     )
   }
   if (typeof cotangent === 'object' && !('shape' in cotangent)) {
-    throw new ArgumentError(`${op}: the first argument is the cotangent; pass options second: backward(undefined, { … })`)
+    throw new ArgumentError(
+      `${op}: the first argument is the cotangent; pass options second: backward(undefined, { … })`,
+    )
   }
   checkTensor(op, cotangent, 'the cotangent')
   if (!sameShape(cotangent.shape, root.shape)) {

@@ -37,7 +37,7 @@ export function sweep(
   const mark = openScope()
   try {
     withRecording(createGraph, () => {
-      roots.forEach((root, i) => receive(root, seeds[i] as Tensor, createGraph))
+      for (const [i, root] of roots.entries()) receive(root, seeds[i] as Tensor, createGraph)
       for (const entry of entries) {
         if (entry.cotangent !== null) visit(entry, entry.cotangent, createGraph, see)
         if (!retainGraph && entry.operation !== null) release(entry)

@@ -64,10 +64,14 @@ function table(entries: readonly TapeEntry[], bytesSaved: number): string {
     entry.released ? 'released' : String(entry.bytesSaved),
   ])
   const header = ['id', 'op', 'inputs', 'output', 'bytes saved']
-  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] as string).length)))
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => (row[column] as string).length)),
+  )
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, column) => (column === 0 || column === 4 ? cell.padStart(widths[column] as number) : cell.padEnd(widths[column] as number)))
+      .map((cell, column) =>
+        column === 0 || column === 4 ? cell.padStart(widths[column] as number) : cell.padEnd(widths[column] as number),
+      )
       .join('  ')
       .trimEnd()
   return [line(header), ...rows.map(line), `${entries.length} entries, ${bytesSaved} bytes saved`].join('\n')

@@ -4,7 +4,7 @@ import type { Tensor } from '../core/tensor.js'
 import { disown, keep, own } from '../memory/scope.js'
 import { checkTensor } from '../ops/arguments.js'
 import { seedFor } from './backward.js'
-import { sweep, type SweepOptions } from './sweep.js'
+import { type SweepOptions, sweep } from './sweep.js'
 
 /**
  * The vector-Jacobian products `Σᵢ cotangentᵢᵀ · ∂rootᵢ/∂input`, one for each input, without touching any `grad`; null

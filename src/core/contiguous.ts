@@ -1,7 +1,7 @@
 import { addressOf } from '../memory/arena.js'
 import { newStorage } from '../memory/scope.js'
-import { bytesOf, type DType } from './dtype.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { bytesOf, type DType } from './dtype.js'
 import { contiguousStrides, type Shape, sizeOf } from './shape.js'
 import { planRows } from './strides.js'
 import { Tensor } from './tensor.js'

@@ -26,9 +26,14 @@ function indices(size: number, edge: number): (number | null)[] {
 
 function visit(shape: readonly number[], edge: number, see: (offset: number) => void): void {
   const walk = (axis: number, offset: number, block: number): void => {
-    if (axis === shape.length) return see(offset)
+    if (axis === shape.length) {
+      see(offset)
+      return
+    }
     const size = shape[axis] as number
-    for (const index of indices(size, edge)) if (index !== null) walk(axis + 1, offset + index * (block / size), block / size)
+    for (const index of indices(size, edge)) {
+      if (index !== null) walk(axis + 1, offset + index * (block / size), block / size)
+    }
   }
   walk(
     0,
@@ -49,7 +54,9 @@ function nested(
   if (axis === shape.length) return show(offset)
   const size = shape[axis] as number
   const parts = indices(size, edge).map((index) =>
-    index === null ? '…' : nested(shape, axis + 1, offset + index * (block / size), block / size, edge, show, indent + 1),
+    index === null
+      ? '…'
+      : nested(shape, axis + 1, offset + index * (block / size), block / size, edge, show, indent + 1),
   )
   const separator = axis === shape.length - 1 ? ', ' : `,${'\n'.repeat(shape.length - 1 - axis)}${' '.repeat(indent)}`
   return `[${parts.join(separator)}]`
@@ -60,7 +67,8 @@ function formatterFor(values: readonly number[], dtype: string): (value: number)
   if (dtype === 'bool') return (value) => (value === 0 ? 'false' : 'true')
   if (dtype === 'int32') return String
   const finite = values.filter(Number.isFinite)
-  const special = (write: (value: number) => string) => (value: number) => (Number.isFinite(value) ? write(value) : String(value))
+  const special = (write: (value: number) => string) => (value: number) =>
+    Number.isFinite(value) ? write(value) : String(value)
   const sizes = finite.filter((value) => value !== 0).map(Math.abs)
   const largest = Math.max(0, ...sizes)
   const smallest = Math.min(Number.POSITIVE_INFINITY, ...sizes)
@@ -68,6 +76,9 @@ function formatterFor(values: readonly number[], dtype: string): (value: number)
     return special((value) => value.toExponential(DIGITS))
   }
   if (finite.every(Number.isInteger)) return special((value) => (Object.is(value, -0) ? '-0' : String(value)))
-  const decimals = Math.max(...finite.map((value) => value.toFixed(DIGITS).replace(/0+$/, '').split('.')[1]?.length ?? 0), 1)
+  const decimals = Math.max(
+    ...finite.map((value) => value.toFixed(DIGITS).replace(/0+$/, '').split('.')[1]?.length ?? 0),
+    1,
+  )
   return special((value) => value.toFixed(decimals))
 }

@@ -121,9 +121,6 @@ function record<Attributes>(
 }
 
 /** The derivative towards the input at `index`. */
-export function derivativeFor<Attributes>(
-  derivatives: Derivatives<Attributes>,
-  index: number,
-): Derivative<Attributes> {
+export function derivativeFor<Attributes>(derivatives: Derivatives<Attributes>, index: number): Derivative<Attributes> {
   return 'rule' in derivatives ? derivatives : (derivatives[index] as Derivative<Attributes>)
 }

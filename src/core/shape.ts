@@ -74,7 +74,8 @@ export function normalizeAxes(op: string, axes: number | readonly number[] | und
   if (typeof axes === 'number') return [normalizeAxis(op, axes, rank)]
   const result = axes.map((axis) => normalizeAxis(op, axis, rank)).sort((a, b) => a - b)
   for (let i = 1; i < result.length; i++) {
-    if (result[i] === result[i - 1]) throw new ShapeError(`${op}: axis ${result[i]} is named twice in [${axes.join(', ')}]`)
+    if (result[i] === result[i - 1])
+      throw new ShapeError(`${op}: axis ${result[i]} is named twice in [${axes.join(', ')}]`)
   }
   return result
 }

@@ -32,8 +32,7 @@ export function mergeAxes(shape: Shape, strides: readonly (readonly number[])[])
     const size = shape[axis] as number
     if (size === 1) continue
     const last = sizes.length - 1
-    const joins =
-      last >= 0 && strides.every((own, k) => (merged[k] as number[])[last] === (own[axis] as number) * size)
+    const joins = last >= 0 && strides.every((own, k) => (merged[k] as number[])[last] === (own[axis] as number) * size)
     for (let k = 0; k < strides.length; k++) {
       const own = (strides[k] as number[])[axis] as number
       if (joins) (merged[k] as number[])[last] = own
@@ -70,11 +69,7 @@ export function planRows(shape: Shape, operands: readonly (readonly number[])[])
 }
 
 /** Writes the layout block for the first `count` axes; see the kernels' layout.ts. */
-export function writeLayout(
-  sizes: readonly number[],
-  strides: readonly (readonly number[])[],
-  count: number,
-): number {
+export function writeLayout(sizes: readonly number[], strides: readonly (readonly number[])[], count: number): number {
   const words = heap.int32
   let at = layoutAddress >>> 2
   let steps = 1

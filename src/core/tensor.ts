@@ -6,7 +6,7 @@ import { checkFloating, type DType, type TypedArray } from './dtype.js'
 import { ArgumentError, GradientError, ShapeError } from './errors.js'
 import { formatTensor } from './format.js'
 import { TapeNode } from './node.js'
-import { contiguousStrides, sameShape, type Shape, showShape, sizeOf } from './shape.js'
+import { contiguousStrides, type Shape, sameShape, showShape, sizeOf } from './shape.js'
 
 /** Numbers nested as deep as a tensor has axes; booleans where the dtype is `bool`. */
 export type NestedArray = number | boolean | NestedArray[]
@@ -153,7 +153,6 @@ export class Tensor {
   }
 }
 
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see above
 export interface Tensor extends TensorMethods {}
 
 /** Whether a value is a tensor. */

@@ -17,10 +17,10 @@ const TILE_ROWS: i32 = ASC_FEATURE_RELAXED_SIMD ? 6 : 4;
 /** Bytes of a row of the register tile: two vectors. */
 const TILE_ROW: i32 = 32;
 
-/** Terms of a block: the packed rows of A and a panel of B (16 KiB in f64) share a first-level cache of 32 KiB. */
+/** Terms of a block: packed rows of A (up to 12 KiB) and a panel of B (8 KiB) share a first-level cache of 32 KiB. */
 const DEPTH: i32 = 256;
 
-/** Distance of packed panels: one cache line more than they need, or their lines would all compete for the same ways. */
+/** Distance of packed panels: a cache line more than they need, or their lines would compete for the same ways. */
 const PANEL: i32 = DEPTH * TILE_ROW + 64;
 
 /** Panels packed at a time: 387 KiB of a second-level cache of 512 KiB or more. */
@@ -358,7 +358,6 @@ function multiplyMatrices<T>(
         }
       }
       if (edge > 0) pack<T>(columns, columnStrideB, rowStrideB, edgeB, edge, tileColumns, depth);
-      columns += <usize>edge * columnStrideB;
 
       let rowA = a;
       let rowC = block;
@@ -377,10 +376,16 @@ function multiplyMatrices<T>(
         }
         const packed = packA && rows == 4;
         if (panels > 0) {
-          strip<T>(six, packed, stripA, rowStride, stepA, panelB, panelStride, stepB, rowC, rowStrideC, rows, panels, depth, accumulate);
+          strip<T>(
+            six, packed, stripA, rowStride, stepA, panelB, panelStride, stepB,
+            rowC, rowStrideC, rows, panels, depth, accumulate,
+          );
         }
         if (edge > 0) {
-          strip<T>(six, packed, stripA, rowStride, stepA, edgeB, 0, TILE_ROW, workspace, TILE_ROW, rows, 1, depth, false);
+          strip<T>(
+            six, packed, stripA, rowStride, stepA, edgeB, 0, TILE_ROW,
+            workspace, TILE_ROW, rows, 1, depth, false,
+          );
           copyTile<T>(workspace, rowC + <usize>panels * TILE_ROW, rowStrideC, rows, edge, accumulate);
         }
         rowsLeft -= rows;
@@ -403,8 +408,8 @@ function sumOfLanes<T>(v: v128): T {
 }
 
 /**
- * y = M · x, or y += M · x, for contiguous rows of M and a few contiguous vectors x of `bytes` bytes: four
- * rows at a time, missing ones as repetitions of the last.
+ * y = M · x, or y += M · x, for contiguous rows of M and a few contiguous vectors x of `bytes` bytes: four rows at
+ * a time, missing ones as repetitions of the last.
  */
 function rowsTimesVectors<T>(
   matrix: usize, rowStride: usize, x: usize, nextX: usize, y: usize, rowStrideY: usize, nextY: usize,
@@ -485,7 +490,9 @@ function rowsTimesVectors<T>(
 }
 
 /** y += the sum of `count` contiguous rows of `bytes` bytes, each times its value in x: four rows at a time. */
-function addRows<T>(matrix: usize, rowStride: usize, x: usize, strideX: usize, y: usize, bytes: usize, count: i32): void {
+function addRows<T>(
+  matrix: usize, rowStride: usize, x: usize, strideX: usize, y: usize, bytes: usize, count: i32,
+): void {
   const vectors = bytes & ~15;
   for (; count >= 4; count -= 4) {
     const row1 = matrix + rowStride;
@@ -616,7 +623,8 @@ function matmul<T>(
   for (let steps = outerSteps(batches); steps > 0; ) {
     multiply<T>(
       left, right, target, m, n, k, <usize>rowStrideA << alignof<T>(), <usize>columnStrideA << alignof<T>(),
-      <usize>rowStrideB << alignof<T>(), <usize>columnStrideB << alignof<T>(), <usize>rowStrideC << alignof<T>(), workspace,
+      <usize>rowStrideB << alignof<T>(), <usize>columnStrideB << alignof<T>(), <usize>rowStrideC << alignof<T>(),
+      workspace,
     );
     if (--steps == 0) break;
     advance(batches);

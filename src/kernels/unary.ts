@@ -11,27 +11,27 @@ import { sinusoid } from "./trigonometry";
 const NEG = 0;
 const ABS = 1;
 const SIGN = 2;
-const EXP = 3;
-const EXPM1 = 4;
-const LOG = 5;
-const LOG1P = 6;
-const SQRT = 7;
-const RSQRT = 8;
-const SQUARE = 9;
-const RECIPROCAL = 10;
-const SIN = 11;
-const COS = 12;
-const TANH = 13;
-const SIGMOID = 14;
-const RELU = 15;
-const GELU = 16;
-const GELU_TANH = 17;
-const SILU = 18;
-const SOFTPLUS = 19;
-const ERF = 20;
-const FLOOR = 21;
-const CEIL = 22;
-const ROUND = 23;
+const SQUARE = 3;
+const SQRT = 4;
+const RSQRT = 5;
+const RECIPROCAL = 6;
+const RELU = 7;
+const FLOOR = 8;
+const CEIL = 9;
+const ROUND = 10;
+const EXP = 11;
+const EXPM1 = 12;
+const LOG = 13;
+const LOG1P = 14;
+const SIN = 15;
+const COS = 16;
+const TANH = 17;
+const SIGMOID = 18;
+const GELU = 19;
+const GELU_TANH = 20;
+const SILU = 21;
+const SOFTPLUS = 22;
+const ERF = 23;
 
 // @ts-ignore: decorator
 @inline
@@ -85,38 +85,57 @@ function trigonometric<T>(x: v128, quarters: i64): v128 {
   return v128.shuffle<f64>(low, high, 0, 2);
 }
 
-/**
- * Two vectors at a time: what the functions need of constants is loaded once for both, and they overlap. The last
- * vectors go through the same code, so that a value has the same result wherever it stands.
- */
+/** Functions so short that the loop around them costs as much, and those of which most is expected. */
+// @ts-ignore: decorator
+@inline
+function isPaired<T>(op: i32): bool {
+  if (op == EXP) return sizeof<T>() == 4;
+  return op <= ROUND;
+}
+
 // @ts-ignore: decorator
 @inline
 function map<T>(op: i32, x: usize, out: usize, n: i32): void {
-  for (; n > 0; n -= 2 * lanes<T>()) {
-    const whole = n >= 2 * lanes<T>();
-    const first = whole ? v128.load(x) : loadRest<T>(x, n);
-    const second = whole ? v128.load(x, 16) : loadRest<T>(x + 16, n - lanes<T>());
-    const firstResult = vector<T>(op, first);
-    const secondResult = vector<T>(op, second);
-    if (whole) {
-      v128.store(out, firstResult);
-      v128.store(out, secondResult, 16);
-    } else {
-      storeRest<T>(out, firstResult, n);
-      storeRest<T>(out + 16, secondResult, n - lanes<T>());
+  if (isPaired<T>(op)) {
+    // Two vectors share what is loaded of constants, and overlap.
+    for (; n >= 2 * lanes<T>(); n -= 2 * lanes<T>()) {
+      const first = vector<T>(op, v128.load(x));
+      const second = vector<T>(op, v128.load(x, 16));
+      v128.store(out, first);
+      v128.store(out, second, 16);
+      x += 32;
+      out += 32;
     }
-    x += 32;
-    out += 32;
+  }
+  for (; n > 0; n -= lanes<T>()) {
+    const result = vector<T>(op, loadUpTo<T>(x, n));
+    storeUpTo<T>(out, result, n);
+    x += 16;
+    out += 16;
   }
 }
 
-/** Up to a vector of what is left, zeros behind it. */
+/** A whole vector, or what is left, with zeros behind it. */
+// @ts-ignore: decorator
+@inline
+function loadUpTo<T>(x: usize, n: i32): v128 {
+  return n >= lanes<T>() ? v128.load(x) : loadRest<T>(x, n);
+}
+
+// @ts-ignore: decorator
+@inline
+function storeUpTo<T>(out: usize, result: v128, n: i32): void {
+  if (n >= lanes<T>()) v128.store(out, result);
+  else storeRest<T>(out, result, n);
+}
+
+// These two are no inline functions, for the sake of size.
 function loadRest<T>(x: usize, n: i32): v128 {
-  return n > 0 ? loadPartial<T>(x, n, i64x2.splat(0)) : i64x2.splat(0);
+  return loadPartial<T>(x, n, i64x2.splat(0));
 }
 
 function storeRest<T>(out: usize, result: v128, n: i32): void {
-  if (n > 0) storePartial<T>(out, result, n);
+  storePartial<T>(out, result, n);
 }
 
 export function neg_f32(x: usize, out: usize, n: i32): void {

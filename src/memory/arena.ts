@@ -5,7 +5,7 @@
 import type { DType, TypedArray } from '../core/dtype.js'
 import { MemoryError } from '../core/errors.js'
 import { heapBase, kernels } from '../runtime/kernels.js'
-import { capacityOf, CLASSES, classOf } from './blocks.js'
+import { CLASSES, capacityOf, classOf } from './blocks.js'
 import { growTo, heap, viewOf } from './heap.js'
 import { Storage } from './storage.js'
 

@@ -60,7 +60,8 @@ export class SelfAttention extends Module {
   constructor(options: SelfAttentionOptions) {
     super()
     const { inputDim, keyDim = inputDim, valueDim = keyDim, scale = 'sqrt', dtype = 'float32' } = options
-    for (const [name, size] of Object.entries({ inputDim, keyDim, valueDim })) checkInteger('SelfAttention', name, size, 1)
+    for (const [name, size] of Object.entries({ inputDim, keyDim, valueDim }))
+      checkInteger('SelfAttention', name, size, 1)
     this.inputDim = inputDim
     this.keyDim = keyDim
     this.valueDim = valueDim
@@ -210,7 +211,9 @@ export class MultiHeadAttention extends Module {
 
   #headIndex(index: number): number {
     if (!Number.isInteger(index) || index < -this.numHeads || index >= this.numHeads) {
-      throw new IndexError(`MultiHeadAttention: there is no head ${String(index)}; heads are ${-this.numHeads} to ${this.numHeads - 1}`)
+      throw new IndexError(
+        `MultiHeadAttention: there is no head ${String(index)}; heads are ${-this.numHeads} to ${this.numHeads - 1}`,
+      )
     }
     return index < 0 ? index + this.numHeads : index
   }

@@ -9,5 +9,9 @@ import { Parameter } from './parameter.js'
  */
 export function glorotUniform(out: number, inputs: number, dtype: DType): Parameter {
   const bound = Math.sqrt(6 / Math.max(1, inputs + out))
-  return new Parameter(rand([out, inputs], { dtype }).scale(2 * bound).sub(bound))
+  return new Parameter(
+    rand([out, inputs], { dtype })
+      .scale(2 * bound)
+      .sub(bound),
+  )
 }

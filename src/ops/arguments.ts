@@ -1,6 +1,6 @@
+import { empty } from '../core/contiguous.js'
 import { type DType, isFloating } from '../core/dtype.js'
 import { ArgumentError, DTypeError } from '../core/errors.js'
-import { empty } from '../core/contiguous.js'
 import { isTensor, Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import { viewOf } from '../memory/heap.js'

@@ -1,9 +1,10 @@
 // Elementwise functions of two operands. Each derivative stands beside its function.
-import { OUTPUT } from '../core/node.js'
-import { apply, type Operation } from '../core/operation.js'
+
 import { contiguous, empty } from '../core/contiguous.js'
 import { checkFloating, isFloating, suffixOf } from '../core/dtype.js'
 import { ArgumentError } from '../core/errors.js'
+import { OUTPUT } from '../core/node.js'
+import { apply, type Operation } from '../core/operation.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
@@ -149,7 +150,8 @@ const scaleOperation: Operation<number> = {
  */
 export function scale(x: Tensor, factor: number): Tensor {
   checkTensor('scale', x)
-  if (typeof factor !== 'number') throw new ArgumentError(`scale: the factor must be a number, got ${typeof factor}; use mul for tensors`)
+  if (typeof factor !== 'number')
+    throw new ArgumentError(`scale: the factor must be a number, got ${typeof factor}; use mul for tensors`)
   checkFloating('scale', x.dtype)
   return apply(scaleOperation, [x], factor)
 }

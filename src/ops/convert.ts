@@ -39,4 +39,3 @@ export function to(x: Tensor, dtype: DType): Tensor {
   if (x.dtype === dtype) return x
   return apply(convertOperation, [x], { from: x.dtype, to: dtype })
 }
-

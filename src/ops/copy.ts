@@ -45,7 +45,9 @@ export function copy_(target: Tensor, source: Tensor): Tensor {
   checkTensor('copy_', target, 'the target')
   checkTensor('copy_', source, 'the source')
   if (!target.isLeaf) {
-    throw new GradientError('copy_: the result of a recorded operation cannot be changed in place; change a leaf, or use where')
+    throw new GradientError(
+      'copy_: the result of a recorded operation cannot be changed in place; change a leaf, or use where',
+    )
   }
   if (!broadcastsTo(source.shape, target.shape)) {
     throw new ShapeError(`copy_: ${showShape(source.shape)} does not broadcast to ${showShape(target.shape)}`)

@@ -92,7 +92,9 @@ function flatten(data: TensorData): Flat {
     }
     if (typeof list !== 'number' && typeof list !== 'boolean') throw notNumbers(list)
     if (axis !== shape.length) {
-      throw new ShapeError(`tensor: ragged array: a number at depth ${axis} where a list of length ${shape[axis]} is expected`)
+      throw new ShapeError(
+        `tensor: ragged array: a number at depth ${axis} where a list of length ${shape[axis]} is expected`,
+      )
     }
     if (typeof list === 'boolean') booleans++
     values.push(Number(list))
@@ -123,11 +125,7 @@ function notNumbers(value: unknown): ArgumentError {
 }
 
 /** A tensor whose numbers `write` puts into linear memory. */
-function make(
-  dtype: DType,
-  shape: Shape,
-  write: (view: TypedArray, start: number, length: number) => void,
-): Tensor {
+function make(dtype: DType, shape: Shape, write: (view: TypedArray, start: number, length: number) => void): Tensor {
   tick()
   const result = empty(dtype, shape)
   const address = addressOf(result.storage)

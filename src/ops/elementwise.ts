@@ -67,7 +67,7 @@ export function binary(
       })) ?? null,
   }
   return (a, b) => {
-    let [x, y] = operands(name, a, b, options.atLeast ?? 'bool')
+    const [x, y] = operands(name, a, b, options.atLeast ?? 'bool')
     if (options.floating === true) checkFloating(name, x.dtype)
     return apply(operation, [x, y], undefined)
   }

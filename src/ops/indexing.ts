@@ -6,7 +6,7 @@ import { apply, type Operation } from '../core/operation.js'
 import { normalizeAxis, type Shape, showShape, sizeOf } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, readOne } from '../memory/arena.js'
-import { kernels, KernelFamily } from '../runtime/kernels.js'
+import { KernelFamily, kernels } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
 
 const scatterAddRows = new KernelFamily('scatterAddRows')
@@ -81,6 +81,7 @@ export function indexSelect(x: Tensor, axis: number, indices: Tensor): Tensor {
   if (indices.dtype !== 'int32') {
     throw new DTypeError(`indexSelect: indices must be int32, got ${indices.dtype}; convert with .to('int32')`)
   }
-  if (indices.ndim !== 1) throw new ShapeError(`indexSelect: indices must have one axis, got ${showShape(indices.shape)}`)
+  if (indices.ndim !== 1)
+    throw new ShapeError(`indexSelect: indices must have one axis, got ${showShape(indices.shape)}`)
   return apply(indexSelectOperation, [x, indices], place)
 }

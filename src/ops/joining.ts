@@ -3,13 +3,13 @@ import { copyStrided, empty } from '../core/contiguous.js'
 import { bytesOf, type DType, promoteTypes } from '../core/dtype.js'
 import { ArgumentError, ShapeError } from '../core/errors.js'
 import { apply, type Operation } from '../core/operation.js'
-import { checkInteger, contiguousStrides, normalizeAxis, sameShape, type Shape, showShape } from '../core/shape.js'
+import { checkInteger, contiguousStrides, normalizeAxis, type Shape, sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import { heap } from '../memory/heap.js'
 import { checkTensor } from './arguments.js'
 import { to } from './convert.js'
-import { unsqueeze, squeeze } from './views.js'
+import { squeeze, unsqueeze } from './views.js'
 
 interface Joint {
   readonly axis: number
@@ -211,7 +211,9 @@ export function split(x: Tensor, sizes: number | readonly number[], axis = 0): T
     for (const size of sizes) checkInteger('split', 'a size', size, 0)
     const total = sizes.reduce((a, b) => a + b, 0)
     if (total !== length) {
-      throw new ShapeError(`split: sizes [${sizes.join(', ')}] add up to ${total}, axis ${place} of ${showShape(x.shape)} has ${length}`)
+      throw new ShapeError(
+        `split: sizes [${sizes.join(', ')}] add up to ${total}, axis ${place} of ${showShape(x.shape)} has ${length}`,
+      )
     }
     parts = sizes
   }

@@ -6,8 +6,8 @@ import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
 import { add, annihilate, scale, sub } from './arithmetic.js'
 import { tensor, zeros } from './creation.js'
-import { concat } from './joining.js'
 import { indexSelect } from './indexing.js'
+import { concat } from './joining.js'
 import { mean } from './reductions.js'
 import { logSoftmax } from './softmax.js'
 import { sum } from './sum.js'
@@ -100,7 +100,9 @@ function againstClasses(logits: Tensor, target: Tensor, settings: Required<Cross
   labels.forEach((label, row) => {
     if (label === ignoreIndex) return
     if (label < 0 || label >= classes) {
-      throw new IndexError(`crossEntropy: class ${label} (at place ${row}) is out of range; there are ${classes} classes`)
+      throw new IndexError(
+        `crossEntropy: class ${label} (at place ${row}) is out of range; there are ${classes} classes`,
+      )
     }
     rows.push(row)
     places.push(row * classes + label)

@@ -54,7 +54,9 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
   const dtype = promoteTypes(a.dtype, b.dtype)
   checkFloating('matmul', dtype)
   if (a.ndim === 0 || b.ndim === 0) {
-    throw new ShapeError(`matmul: needs at least vectors, got ${showShape(a.shape)} and ${showShape(b.shape)}; use mul for scalars`)
+    throw new ShapeError(
+      `matmul: needs at least vectors, got ${showShape(a.shape)} and ${showShape(b.shape)}; use mul for scalars`,
+    )
   }
   return a.ndim > 1 && b.ndim > 1 && a.dtype === b.dtype
     ? multiplyMatrices(a, b)

@@ -6,7 +6,7 @@ import { checkInteger, checkShape, type Shape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, tick } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { finish, tensor, type TensorOptions } from './creation.js'
+import { finish, type TensorOptions, tensor } from './creation.js'
 
 // The generator: Philox4x32-10, counter based. A draw takes a range of counter values, so that the same seed gives the
 // same numbers on every machine and in any order of threads.

@@ -56,7 +56,9 @@ function extreme(name: 'max' | 'min'): (x: Tensor, options?: ReductionOptions) =
 
 function checkNotEmpty(op: string, x: Tensor, { axes }: ReducedAxes): void {
   if (reducedCount(x.shape, axes) === 0) {
-    throw new ShapeError(`${op}: ${showShape(x.shape)} has no elements along [${axes.join(', ')}], so there is no ${op}`)
+    throw new ShapeError(
+      `${op}: ${showShape(x.shape)} has no elements along [${axes.join(', ')}], so there is no ${op}`,
+    )
   }
 }
 
@@ -86,7 +88,12 @@ function position(name: 'argmax' | 'argmin'): (x: Tensor, options?: PositionOpti
     const reduced = { axes: [normalizeAxis(name, axis ?? 0, line.ndim)], keepDims: axis !== undefined && keepDims }
     checkNotEmpty(name, line, reduced)
     const result = apply(operation, [line], reduced)
-    return axis === undefined && keepDims ? reshape(result, x.shape.map(() => 1)) : result
+    return axis === undefined && keepDims
+      ? reshape(
+          result,
+          x.shape.map(() => 1),
+        )
+      : result
   }
 }
 

@@ -47,7 +47,9 @@ const whereOperation: Operation<undefined> = {
 export function where(condition: Tensor, a: Operand, b: Operand): Tensor {
   checkTensor('where', condition, 'the condition')
   if (condition.dtype !== 'bool') {
-    throw new DTypeError(`where: the condition must be bool, got ${condition.dtype}; compare first, for example x.ne(0)`)
+    throw new DTypeError(
+      `where: the condition must be bool, got ${condition.dtype}; compare first, for example x.ne(0)`,
+    )
   }
   return apply(whereOperation, [condition, ...operands('where', a, b, 'bool')], undefined)
 }
@@ -64,7 +66,9 @@ export function maskedFill(x: Tensor, mask: Tensor, value: number): Tensor {
   if (mask.dtype !== 'bool') throw new DTypeError(`maskedFill: the mask must be bool, got ${mask.dtype}`)
   const shape = broadcastShapes('maskedFill', x.shape, mask.shape)
   if (!sameShape(shape, x.shape)) {
-    throw new ShapeError(`maskedFill: a mask of shape ${showShape(mask.shape)} does not broadcast to ${showShape(x.shape)}`)
+    throw new ShapeError(
+      `maskedFill: a mask of shape ${showShape(mask.shape)} does not broadcast to ${showShape(x.shape)}`,
+    )
   }
   return where(mask, value, x)
 }

@@ -1,6 +1,6 @@
-import type { Tensor } from '../core/tensor.js'
 import { apply, type Operation } from '../core/operation.js'
-import { sameShape, type Shape } from '../core/shape.js'
+import { type Shape, sameShape } from '../core/shape.js'
+import type { Tensor } from '../core/tensor.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
 import { to } from './convert.js'

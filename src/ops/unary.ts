@@ -1,10 +1,11 @@
 // Elementwise functions of one tensor. Each derivative stands beside its function: x is the input, y the output, and
 // `annihilate(g, d)` is g · d with 0 where g is 0.
+
+import { ArgumentError } from '../core/errors.js'
 import { OUTPUT } from '../core/node.js'
 import type { Tensor } from '../core/tensor.js'
-import { ArgumentError } from '../core/errors.js'
-import { add, annihilate, mul, scale, sub } from './arithmetic.js'
 import { zerosView } from './arguments.js'
+import { add, annihilate, mul, scale, sub } from './arithmetic.js'
 import { binary, unary } from './elementwise.js'
 
 type Function1 = (x: Tensor) => Tensor
@@ -25,13 +26,19 @@ export const exp: Function1 = unary('exp', [[OUTPUT], (g, call) => annihilate(g,
 export const log: Function1 = unary('log', [[0], (g, call) => annihilate(g, reciprocal(call.input(0)))])
 
 /** `√x`; NaN below 0. Derivative: 1/(2y), ∞ at 0. */
-export const sqrt: Function1 = unary('sqrt', [[OUTPUT], (g, call) => annihilate(g, scale(reciprocal(call.output), 0.5))])
+export const sqrt: Function1 = unary('sqrt', [
+  [OUTPUT],
+  (g, call) => annihilate(g, scale(reciprocal(call.output), 0.5)),
+])
 
 /** `x²`. Derivative: 2x. */
 export const square: Function1 = unary('square', [[0], (g, call) => annihilate(g, scale(call.input(0), 2))])
 
 /** `1/x`. Derivative: −y². */
-export const reciprocal: Function1 = unary('reciprocal', [[OUTPUT], (g, call) => annihilate(g, neg(square(call.output)))])
+export const reciprocal: Function1 = unary('reciprocal', [
+  [OUTPUT],
+  (g, call) => annihilate(g, neg(square(call.output))),
+])
 
 /** `g · (1 − y²)`, the rule of tanh as one kernel, and its own derivatives. */
 const tanhBackward = binary('tanhBackward', 'tanhBackward', [

@@ -8,8 +8,8 @@ import {
   contiguousStrides,
   normalizeAxes,
   normalizeAxis,
-  sameShape,
   type Shape,
+  sameShape,
   showShape,
   sizeOf,
 } from '../core/shape.js'
@@ -51,7 +51,8 @@ function inferSize(x: Tensor, shape: Shape): Shape {
   checkShape('reshape', holes === 0 ? shape : shape.map((size) => (size === -1 ? 1 : size)))
   const { size } = x
   const known = sizeOf(shape) * (holes === 0 ? 1 : -1)
-  if (holes === 1 && known !== 0 && size % known === 0) return shape.map((length) => (length === -1 ? size / known : length))
+  if (holes === 1 && known !== 0 && size % known === 0)
+    return shape.map((length) => (length === -1 ? size / known : length))
   if (holes === 0 && known === size) return [...shape]
   throw new ShapeError(
     `reshape: ${showShape(x.shape)} has ${size} elements, which do not fill ${showShape(shape)}${known === 0 && holes === 1 ? ': the size for -1 is not determined beside a size of 0' : ''}`,
@@ -96,7 +97,9 @@ export function permute(x: Tensor, axes: readonly number[]): Tensor {
   checkTensor('permute', x)
   const order = axes.map((axis) => normalizeAxis('permute', axis, x.ndim))
   if (order.length !== x.ndim || new Set(order).size !== x.ndim) {
-    throw new ShapeError(`permute: [${axes.join(', ')}] must name each of the ${x.ndim} axes of ${showShape(x.shape)} once`)
+    throw new ShapeError(
+      `permute: [${axes.join(', ')}] must name each of the ${x.ndim} axes of ${showShape(x.shape)} once`,
+    )
   }
   return apply(permuteOperation, [x], order)
 }

@@ -47,7 +47,7 @@ export function jacobianAt(evaluation: Evaluation, inputs: Layout, outputs: Layo
   return jacobian
 }
 
-function faultOf(product: Tensor, { name, shape }: Part): string | null {
+function faultOf(product: Tensor, { name }: Part): string | null {
   if (product.dtype !== 'float64') {
     return `The gradient of ${name} is ${product.dtype} where ${name} is float64: a rule changes the dtype.`
   }

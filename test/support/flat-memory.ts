@@ -1,28 +1,45 @@
-// Run in a process of its own: how much the resident set grows over what the arguments name, in MiB, as JSON.
+// Run in a process of its own: how much memory grows over what the arguments name, in MiB, as JSON.
 import { manualSeed, noGrad, randn, type Tensor } from '../../src/index.js'
 import { MultiHeadAttention } from '../../src/nn/index.js'
 
-/** Resident MiB after garbage has been collected. */
-function resident(): number {
+interface Memory {
+  /** The resident set of the process. */
+  readonly resident: number
+  /** JavaScript objects and arrays that are alive. */
+  readonly alive: number
+}
+
+function measure(): Memory {
+  // The second pass waits for the first to give the arrays back.
   globalThis.gc?.()
-  return process.memoryUsage.rss() / 2 ** 20
+  globalThis.gc?.()
+  const { rss, heapUsed, arrayBuffers } = process.memoryUsage()
+  return { resident: rss / 2 ** 20, alive: (heapUsed + arrayBuffers) / 2 ** 20 }
+}
+
+function growthOver(run: () => void): Memory {
+  const before = measure()
+  run()
+  const after = measure()
+  return { resident: after.resident - before.resident, alive: after.alive - before.alive }
 }
 
 /** Growth over 20,000 steps, after 8,000 in which the arena fills and garbage collection finds its rhythm. */
-function growthOver(step: () => void): number {
+function growthOfLoop(step: () => void): Memory {
   for (let i = 0; i < 8000; i++) step()
-  const before = resident()
-  for (let i = 0; i < 20_000; i++) step()
-  return resident() - before
+  return growthOver(() => {
+    for (let i = 0; i < 20_000; i++) step()
+  })
 }
 
 manualSeed(1)
 const layer = new MultiHeadAttention({ embedDim: 32, numHeads: 2 })
 const x = randn([16, 32])
+const held: Tensor[] = []
 
-const measurements: Readonly<Record<string, () => number>> = {
+const measurements: Readonly<Record<string, () => Memory>> = {
   training: () =>
-    growthOver(() => {
+    growthOfLoop(() => {
       layer.forward(x).square().mean().backward()
       noGrad(() => {
         for (const parameter of layer.parameters()) {
@@ -32,16 +49,14 @@ const measurements: Readonly<Record<string, () => number>> = {
       layer.zeroGrad()
     }),
   forward: () =>
-    growthOver(() => {
+    growthOfLoop(() => {
       layer.forward(x)
     }),
   held: () => {
     const row = randn([4096])
-    const before = resident()
-    const held = Array.from({ length: 10_000 }, (_, i) => row.add(i))
-    const growth = resident() - before
-    if (held.at(-1)?.size !== 4096) throw new Error('the results must be held until here')
-    return growth
+    return growthOver(() => {
+      for (let i = 0; i < 10_000; i++) held.push(row.add(i))
+    })
   },
 }
 

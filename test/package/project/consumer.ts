@@ -7,7 +7,10 @@ const x: Tensor = tensor([[1, 2, 3, 4]], { dtype, requiresGrad: true })
 const layer = new MultiHeadAttention({ embedDim: 4, numHeads: 2, dtype, scale: 'sqrt' })
 const weight: Parameter = layer.WQ
 const shape: Shape = weight.shape
-const loss: Tensor = layer.forward(x, { causal: true }).add(1).mean({ axis: [0, 1] })
+const loss: Tensor = layer
+  .forward(x, { causal: true })
+  .add(1)
+  .mean({ axis: [0, 1] })
 loss.backward()
 const gradient: Tensor | null = weight.grad
 if (gradient === null || shape.length !== 2) throw new Error('no gradient')
