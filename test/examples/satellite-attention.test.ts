@@ -67,7 +67,7 @@ describe('the whole command', () => {
     first = await start('--out', join(folder, 'first', 'nested'))
     html = await readFile(join(folder, 'first', 'nested', 'report.html'), 'utf8')
     numbers = JSON.parse(await readFile(join(folder, 'first', 'nested', 'report.json'), 'utf8'))
-  })
+  }, 120_000)
 
   it('succeeds, without progress or colours in a pipe', () => {
     expect(first.stderr).toBe('')
