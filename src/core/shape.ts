@@ -59,6 +59,13 @@ export function checkInteger(op: string, name: string, value: unknown, minimum =
   }
 }
 
+/** Throws unless `value` is an array. */
+export function checkList(op: string, name: string, value: unknown): void {
+  if (!Array.isArray(value)) {
+    throw new ShapeError(`${op}: ${name} must be a whole number or an array of them, got ${String(value)}`)
+  }
+}
+
 /** The axis counted from 0; negative ones count from the end. */
 export function normalizeAxis(op: string, axis: number, rank: number): number {
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
@@ -72,6 +79,7 @@ export function normalizeAxis(op: string, axis: number, rank: number): number {
 export function normalizeAxes(op: string, axes: number | readonly number[] | undefined, rank: number): number[] {
   if (axes === undefined) return Array.from({ length: rank }, (_, axis) => axis)
   if (typeof axes === 'number') return [normalizeAxis(op, axes, rank)]
+  checkList(op, 'axis', axes)
   const result = axes.map((axis) => normalizeAxis(op, axis, rank)).sort((a, b) => a - b)
   for (let i = 1; i < result.length; i++) {
     if (result[i] === result[i - 1])
@@ -96,6 +104,15 @@ export function broadcastShapes(op: string, a: Shape, b: Shape): Shape {
     shape[rank - back] = sizeA === 1 ? sizeB : sizeA
   }
   return shape
+}
+
+/** Whether two shapes broadcast against each other. */
+export function broadcastTogether(a: Shape, b: Shape): boolean {
+  for (let back = 1; back <= Math.min(a.length, b.length); back++) {
+    const [sizeA, sizeB] = [a[a.length - back], b[b.length - back]]
+    if (sizeA !== sizeB && sizeA !== 1 && sizeB !== 1) return false
+  }
+  return true
 }
 
 /** Whether `shape` broadcasts to `target` without changing `target`. */

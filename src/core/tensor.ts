@@ -3,7 +3,7 @@ import { disown, own } from '../memory/scope.js'
 import type { Storage } from '../memory/storage.js'
 import type { TensorMethods } from '../methods.js'
 import { checkFloating, type DType, type TypedArray } from './dtype.js'
-import { ArgumentError, GradientError, ShapeError } from './errors.js'
+import { ArgumentError, DTypeError, GradientError, ShapeError } from './errors.js'
 import { formatTensor } from './format.js'
 import { TapeNode } from './node.js'
 import { contiguousStrides, type Shape, sameShape, showShape, sizeOf } from './shape.js'
@@ -73,10 +73,11 @@ export class Tensor {
   set grad(value: Tensor | null) {
     if (value !== null) {
       if (!isTensor(value)) throw new ArgumentError(`grad: must be a tensor or null, got ${typeof value}`)
-      if (!sameShape(value.shape, this.shape) || value.dtype !== this.dtype) {
-        throw new ShapeError(
-          `grad: must be like its tensor, ${this.dtype} ${showShape(this.shape)}, got ${value.dtype} ${showShape(value.shape)}`,
-        )
+      if (!sameShape(value.shape, this.shape)) {
+        throw new ShapeError(`grad: its tensor has shape ${showShape(this.shape)}, got ${showShape(value.shape)}`)
+      }
+      if (value.dtype !== this.dtype) {
+        throw new DTypeError(`grad: its tensor is ${this.dtype}, got ${value.dtype}; convert with .to('${this.dtype}')`)
       }
     }
     this.setGradient(value)

@@ -94,9 +94,20 @@ export function exponential<T>(x: v128): v128 {
 // @ts-ignore: decorator
 @inline
 export function scaledExponential<T>(x: v128): v128 {
+  return sizeof<T>() == 4 ? evaluateScaled<f32>(x) : scaledExponentialOfDoubles(x);
+}
+
+// @ts-ignore: decorator
+@inline
+function evaluateScaled<T>(x: v128): v128 {
   const rounded = round<T>(x, ROUND_PLUS_100);
   const minusOne = reducedMinusOne<T>(reduce<T>(x, rounded, ROUND_PLUS_100));
   return v128.mul<T>(v128.add<T>(minusOne, scalar<T>(ONE)), powerOfTwo<T>(rounded));
+}
+
+/** One function for all, for the sake of size: float64 is not where speed is asked for. */
+function scaledExponentialOfDoubles(x: v128): v128 {
+  return evaluateScaled<f64>(x);
 }
 
 /** factor · 2^100 e^(x + low), where `low` is what a rounding of x has lost. */

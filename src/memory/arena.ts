@@ -135,6 +135,9 @@ export function setArenaBudget(budget: number, maximumBudget = Math.max(budget, 
 }
 
 function place(storage: Storage): void {
+  if (storage.bytes > ADDRESS_LIMIT) {
+    throw new MemoryError(`${storage.bytes} bytes do not fit into the ${ADDRESS_LIMIT} that 32-bit addresses reach`)
+  }
   if (residents.length >= state.residentLimit) reclaim(false)
   const blockClass = classOf(storage.bytes)
   storage.blockClass = blockClass

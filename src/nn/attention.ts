@@ -1,6 +1,7 @@
 import type { DType } from '../core/dtype.js'
 import { ArgumentError, IndexError, ShapeError } from '../core/errors.js'
 import { composite } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { checkInteger, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from '../ops/arguments.js'
@@ -59,6 +60,7 @@ export class SelfAttention extends Module {
   /** @throws ArgumentError where a dimension is no whole number of at least 1, or the scale is none of its kinds */
   constructor(options: SelfAttentionOptions) {
     super()
+    checkOptions('SelfAttention', options, ['inputDim', 'keyDim', 'valueDim', 'scale', 'dtype'])
     const { inputDim, keyDim = inputDim, valueDim = keyDim, scale = 'sqrt', dtype = 'float32' } = options
     for (const [name, size] of Object.entries({ inputDim, keyDim, valueDim }))
       checkInteger('SelfAttention', name, size, 1)
@@ -73,7 +75,10 @@ export class SelfAttention extends Module {
 
   /** Y (…, N, d_v) for X (…, N, D). */
   forward(x: Tensor, options: MaskOptions = {}): Tensor {
-    return composite(() => matmul(this.#weights(x, options), linear(x, this.WV)))
+    return composite(() => {
+      const weights = this.#weights(x, options)
+      return matmul(weights, linear(x, this.WV))
+    })
   }
 
   /** A (…, N, N): row n is how n spreads its attention. */
@@ -83,6 +88,7 @@ export class SelfAttention extends Module {
 
   #weights(x: Tensor, options: MaskOptions): Tensor {
     checkRows('SelfAttention', x, this.inputDim)
+    checkOptions('SelfAttention', options, MASK_OPTIONS)
     const q = linear(x, this.WQ)
     const k = linear(x, this.WK)
     return attentionWeights(q, k, { ...options, scale: this.scale })
@@ -146,6 +152,8 @@ export class MultiHeadAttention extends Module {
    */
   constructor(options: MultiHeadAttentionOptions) {
     super()
+    const known = ['embedDim', 'numHeads', 'keyDim', 'valueDim', 'scale', 'bias', 'dtype']
+    checkOptions('MultiHeadAttention', options, known)
     const { embedDim, numHeads, scale = 'sqrt', bias = false, dtype = 'float32' } = options
     const op = 'MultiHeadAttention'
     checkInteger(op, 'embedDim', embedDim, 1)
@@ -177,8 +185,9 @@ export class MultiHeadAttention extends Module {
   /** Y (…, N, D) for X (…, N, D). Masks broadcast to (…, H, N, N). */
   forward(x: Tensor, options: MaskOptions = {}): Tensor {
     return composite(() => {
+      const weights = this.#weights(x, options)
       const v = this.#splitHeads(linear(x, this.WV, this.bV ?? undefined))
-      const y = matmul(this.#weights(x, options), v)
+      const y = matmul(weights, v)
       return linear(concat(unstack(y, -3), -1), this.WO, this.bO ?? undefined)
     })
   }
@@ -190,6 +199,7 @@ export class MultiHeadAttention extends Module {
 
   #weights(x: Tensor, options: MaskOptions): Tensor {
     checkRows('MultiHeadAttention', x, this.embedDim)
+    checkOptions('MultiHeadAttention', options, MASK_OPTIONS)
     const q = this.#splitHeads(linear(x, this.WQ, this.bQ ?? undefined))
     const k = this.#splitHeads(linear(x, this.WK, this.bK ?? undefined))
     return attentionWeights(q, k, { ...options, scale: this.scale })
@@ -239,6 +249,8 @@ export class MultiHeadAttention extends Module {
     return permute(split, [...batch.keys(), batch.length + 1, batch.length, batch.length + 2])
   }
 }
+
+const MASK_OPTIONS = ['mask', 'causal']
 
 function checkRows(op: string, x: Tensor, dim: number): void {
   checkTensor(op, x)

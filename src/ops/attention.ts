@@ -1,5 +1,6 @@
 import { ArgumentError, DTypeError, ShapeError } from '../core/errors.js'
 import { composite } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { broadcastsTo, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
@@ -32,6 +33,7 @@ export interface AttentionOptions extends MaskOptions {
  * @returns (…, queries, keys); rows sum to 1, fully masked rows are 0
  */
 export function attentionWeights(q: Tensor, k: Tensor, options: AttentionOptions = {}): Tensor {
+  checkOptions('scaledDotProductAttention', options, ['mask', 'causal', 'scale'])
   checkTensor('scaledDotProductAttention', q, 'q')
   checkTensor('scaledDotProductAttention', k, 'k')
   const keyDim = q.shape[q.ndim - 1]

@@ -1,6 +1,7 @@
 import { checkFloating, isFloating } from '../core/dtype.js'
 import { ArgumentError, DTypeError, IndexError, ShapeError } from '../core/errors.js'
 import { composite } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
@@ -30,6 +31,7 @@ function reduceLoss(op: string, losses: Tensor, reduction: Reduction): Tensor {
  * @throws ShapeError where the shapes differ (a silent broadcast would average the wrong pairs)
  */
 export function mseLoss(input: Tensor, target: Tensor, options: { readonly reduction?: Reduction } = {}): Tensor {
+  checkOptions('mseLoss', options, ['reduction'])
   checkTensor('mseLoss', input, 'the input')
   checkTensor('mseLoss', target, 'the target')
   if (!sameShape(input.shape, target.shape)) {
@@ -59,6 +61,7 @@ export interface CrossEntropyOptions {
  * @throws IndexError for a class out of range; ShapeError, DTypeError where logits and targets do not fit
  */
 export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
+  checkOptions('crossEntropy', options, ['reduction', 'ignoreIndex', 'labelSmoothing'])
   checkTensor('crossEntropy', logits, 'the logits')
   checkTensor('crossEntropy', target, 'the target')
   checkFloating('crossEntropy', logits.dtype)

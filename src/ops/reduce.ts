@@ -1,7 +1,9 @@
 // What all reductions share: which axes go, which stay, and one call of a kernel that walks (outer, count, inner).
+
 import { contiguous, empty } from '../core/contiguous.js'
 import type { DType } from '../core/dtype.js'
 import { suffixOf } from '../core/dtype.js'
+import { checkOptions } from '../core/options.js'
 import { contiguousStrides, normalizeAxes, sizeOf } from '../core/shape.js'
 import { mergeAxes } from '../core/strides.js'
 import { Tensor } from '../core/tensor.js'
@@ -16,13 +18,21 @@ export interface ReductionOptions {
   readonly keepDims?: boolean | undefined
 }
 
+const REDUCTION_OPTIONS = ['axis', 'keepDims']
+
 /** The axes that a reduction takes, counted from 0, and whether they stay. */
 export interface ReducedAxes {
   readonly axes: readonly number[]
   readonly keepDims: boolean
 }
 
-export function reducedAxes(op: string, x: Tensor, options: ReductionOptions = {}): ReducedAxes {
+export function reducedAxes(
+  op: string,
+  x: Tensor,
+  options: ReductionOptions = {},
+  known: readonly string[] = REDUCTION_OPTIONS,
+): ReducedAxes {
+  checkOptions(op, options, known)
   return { axes: normalizeAxes(op, options.axis, x.ndim), keepDims: options.keepDims ?? false }
 }
 

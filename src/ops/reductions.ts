@@ -1,8 +1,10 @@
 // Reductions over axes; each derivative stands beside its function. `sum` has a file of its own.
+
 import { checkFloating } from '../core/dtype.js'
 import { ArgumentError, ShapeError } from '../core/errors.js'
 import { OUTPUT } from '../core/node.js'
 import { apply, composite, type Operation } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { normalizeAxis, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { KernelFamily } from '../runtime/kernels.js'
@@ -81,8 +83,10 @@ function position(name: 'argmax' | 'argmin'): (x: Tensor, options?: PositionOpti
     forward: ([x], reduced) => reduceWith(family, x as Tensor, reduced, 'int32'),
     derivatives: null,
   }
-  return (x, { axis, keepDims = false } = {}) => {
+  return (x, options = {}) => {
     checkTensor(name, x)
+    checkOptions(name, options, ['axis', 'keepDims'])
+    const { axis, keepDims = false } = options
     const numbers = x.dtype === 'bool' ? to(x, 'int32') : x
     const line = axis === undefined ? reshape(numbers, [x.size]) : numbers
     const reduced = { axes: [normalizeAxis(name, axis ?? 0, line.ndim)], keepDims: axis !== undefined && keepDims }
@@ -141,9 +145,10 @@ export interface VarianceOptions extends ReductionOptions {
 export function variance(x: Tensor, options: VarianceOptions = {}): Tensor {
   checkTensor('variance', x)
   checkFloating('variance', x.dtype)
+  const axes = reducedAxes('variance', x, options, ['axis', 'keepDims', 'correction'])
   const { correction = 1 } = options
   if (typeof correction !== 'number' || Number.isNaN(correction)) {
     throw new ArgumentError(`variance: correction must be a number, got ${String(correction)}`)
   }
-  return apply(varianceOperation, [x], { ...reducedAxes('variance', x, options), correction })
+  return apply(varianceOperation, [x], { ...axes, correction })
 }

@@ -3,6 +3,7 @@
 
 import { ArgumentError } from '../core/errors.js'
 import { OUTPUT } from '../core/node.js'
+import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import { zerosView } from './arguments.js'
 import { add, annihilate, mul, scale, sub } from './arithmetic.js'
@@ -100,6 +101,7 @@ function geluTanhSlope(x: Tensor): Tensor {
  * Source: Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv 1606.08415.
  */
 export function gelu(x: Tensor, options: { readonly approximate?: 'none' | 'tanh' } = {}): Tensor {
+  checkOptions('gelu', options, ['approximate'])
   const { approximate = 'none' } = options
   if (approximate === 'none') return geluExact(x)
   if (approximate === 'tanh') return geluTanh(x)
