@@ -2,7 +2,7 @@
 
 import { empty } from '../core/contiguous.js'
 import { checkDType, type DType, type TypedArray } from '../core/dtype.js'
-import { ArgumentError, DTypeError, IndexError, ShapeError } from '../core/errors.js'
+import { ArgumentError, DTypeError, IndexError, MemoryError, ShapeError } from '../core/errors.js'
 import { checkOptions } from '../core/options.js'
 import { checkInteger, checkShape, type Shape, showShape, sizeOf } from '../core/shape.js'
 import { isTensor, type NestedArray, type Tensor } from '../core/tensor.js'
@@ -236,8 +236,17 @@ export function arange(first: number, ...rest: (number | TensorOptions | undefin
   const count = Math.max(0, Math.ceil((end - start) / step))
   const { dtype = numbers.every(Number.isInteger) ? 'int32' : 'float32' } = options
   checkDType('arange', dtype)
-  const values = new Float64Array(count).map((_, i) => start + i * step)
+  const values = sequence('arange', count, (i) => start + i * step)
   return tensor(values, { ...options, dtype })
+}
+
+const LONGEST_SEQUENCE = 2 ** 29
+
+function sequence(op: string, count: number, value: (index: number) => number): Float64Array {
+  if (count > LONGEST_SEQUENCE) {
+    throw new MemoryError(`${op}: ${count} numbers are more than the ${LONGEST_SEQUENCE} that fit`)
+  }
+  return Float64Array.from({ length: count }, (_, i) => value(i))
 }
 
 function isNoArgument(value: unknown): boolean {
@@ -257,7 +266,7 @@ export function linspace(start: number, end: number, steps: number, options: Ten
   }
   const last = Math.max(1, steps - 1)
   // Weighting both ends hits them exactly and is symmetric.
-  const values = new Float64Array(steps).map((_, i) => (start * (last - i) + end * i) / last)
+  const values = sequence('linspace', steps, (i) => (start * (last - i) + end * i) / last)
   return tensor(values, { ...options, dtype: options.dtype ?? 'float32' })
 }
 

@@ -3,15 +3,7 @@ import { copyStrided, empty } from '../core/contiguous.js'
 import { bytesOf, type DType, promoteTypes } from '../core/dtype.js'
 import { ArgumentError, ShapeError } from '../core/errors.js'
 import { apply, type Operation } from '../core/operation.js'
-import {
-  checkInteger,
-  checkList,
-  contiguousStrides,
-  normalizeAxis,
-  type Shape,
-  sameShape,
-  showShape,
-} from '../core/shape.js'
+import { checkInteger, contiguousStrides, normalizeAxis, type Shape, sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import { heap } from '../memory/heap.js'
@@ -184,7 +176,9 @@ export function slice(
 
 function listOf(name: string, value: number | readonly number[]): readonly number[] {
   if (typeof value === 'number') return [value]
-  checkList('slice', name, value)
+  if (!Array.isArray(value)) {
+    throw new ArgumentError(`slice: ${name} must be a whole number or an array of them, got ${String(value)}`)
+  }
   return value
 }
 
@@ -218,7 +212,9 @@ export function split(x: Tensor, sizes: number | readonly number[], axis = 0): T
     const count = Math.max(1, Math.ceil(length / sizes))
     parts = Array.from({ length: count }, (_, i) => Math.min(sizes, length - i * sizes))
   } else {
-    checkList('split', 'the size', sizes)
+    if (!Array.isArray(sizes)) {
+      throw new ArgumentError(`split: sizes must be a whole number or an array of them, got ${String(sizes)}`)
+    }
     for (const size of sizes) checkInteger('split', 'a size', size, 0)
     const total = sizes.reduce((a, b) => a + b, 0)
     if (total !== length) {
