@@ -61,9 +61,24 @@ function reduce<T>(x: v128, rounded: v128, how: i32): v128 {
 // @ts-ignore: decorator
 @inline
 function reducedMinusOne<T>(r: v128): v128 {
+  return sizeof<T>() == 4 ? evaluateReduced<f32>(r) : reducedMinusOneOfDoubles(r);
+}
+
+// @ts-ignore: decorator
+@inline
+function evaluateReduced<T>(r: v128): v128 {
   const r2 = v128.mul<T>(r, r);
   const degree = sizeof<T>() == 4 ? 4 : 9;
   return multiplyAdd<T>(r2, polynomial<T>(r, r2, REMAINDER_SINGLE, REMAINDER_DOUBLE, degree), r);
+}
+
+// One function each for all that need them, for the sake of size: float64 is not where speed is asked for.
+function reducedMinusOneOfDoubles(r: v128): v128 {
+  return evaluateReduced<f64>(r);
+}
+
+function scaledExponentialOfDoubles(x: v128): v128 {
+  return evaluateScaled<f64>(x);
 }
 
 /** The power of two whose biased exponent stands in the low bits. */
@@ -103,11 +118,6 @@ function evaluateScaled<T>(x: v128): v128 {
   const rounded = round<T>(x, ROUND_PLUS_100);
   const minusOne = reducedMinusOne<T>(reduce<T>(x, rounded, ROUND_PLUS_100));
   return v128.mul<T>(v128.add<T>(minusOne, scalar<T>(ONE)), powerOfTwo<T>(rounded));
-}
-
-/** One function for all, for the sake of size: float64 is not where speed is asked for. */
-function scaledExponentialOfDoubles(x: v128): v128 {
-  return evaluateScaled<f64>(x);
 }
 
 /** factor · 2^100 e^(x + low), where `low` is what a rounding of x has lost. */

@@ -79,7 +79,7 @@ function sign<T>(x: v128): v128 {
 // @ts-ignore: decorator
 @inline
 function isPaired<T>(op: i32): bool {
-  if (op == EXP) return sizeof<T>() == 4;
+  if (op == EXP || op == GELU) return sizeof<T>() == 4;
   return op <= ROUND;
 }
 

@@ -30,7 +30,7 @@ interface Region {
 
 const state = {
   /** How far the arena reaches before it is reclaimed. */
-  budget: 32 * MEBIBYTE,
+  budget: 16 * MEBIBYTE,
   /** To where the budget may grow by itself when the working set does not fit. */
   maximumBudget: 1024 * MEBIBYTE,
   /** End of the arena. */

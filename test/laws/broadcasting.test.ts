@@ -6,9 +6,9 @@ import { anyNumbers, broadcastable, exactNumbers, type Laid, laidOut } from '../
 import { expectNear, expectSame, gradOf } from '../support/expectations.js'
 import { type Dense, elementwise, sumTo } from '../support/reference.js'
 
-/** Operands that broadcast together, each row-major, permuted or broadcast itself. */
-const operands = (count: number, values: Arbitrary<number>): Arbitrary<Laid[]> =>
-  broadcastable(count).chain((shapes) => fc.tuple(...shapes.map((shape) => laidOut(shape, values))))
+/** Two operands that broadcast together, each row-major, permuted or broadcast itself. */
+const pairs = (values: Arbitrary<number>): Arbitrary<[Laid, Laid]> =>
+  broadcastable(2).chain(([a = [], b = []]) => fc.tuple(laidOut(a, values), laidOut(b, values)))
 
 const map = ({ shape, data }: Dense, fn: (value: number) => number): Dense => ({ shape, data: data.map(fn) })
 
@@ -39,8 +39,7 @@ describe.each(Object.entries(arithmetic))('%s', (name, reference) => {
 
   test('float64', () => {
     fc.assert(
-      fc.property(operands(2, anyNumbers), ([a, b]) => {
-        if (a === undefined || b === undefined) return
+      fc.property(pairs(anyNumbers), ([a, b]) => {
         expectSame(a.make('float64')[op](b.make('float64')), elementwise(reference, a.dense, b.dense))
       }),
     )
@@ -48,8 +47,7 @@ describe.each(Object.entries(arithmetic))('%s', (name, reference) => {
 
   test('float32, rounded once', () => {
     fc.assert(
-      fc.property(operands(2, anyNumbers), ([a, b]) => {
-        if (a === undefined || b === undefined) return
+      fc.property(pairs(anyNumbers), ([a, b]) => {
         const expected = map(elementwise(reference, a.dense, b.dense), Math.fround)
         expectSame(a.make('float32')[op](b.make('float32')), expected)
       }),
@@ -60,8 +58,7 @@ describe.each(Object.entries(arithmetic))('%s', (name, reference) => {
     // A product of 32 bits is exact in neither of the floats.
     const exact = name === 'mul' ? Math.imul : reference
     fc.assert(
-      fc.property(operands(2, whole), ([a, b]) => {
-        if (a === undefined || b === undefined) return
+      fc.property(pairs(whole), ([a, b]) => {
         const expected = map(elementwise(exact, a.dense, b.dense), (value) => value | 0)
         expectSame(a.make('int32')[op](b.make('int32')), expected)
       }),
@@ -74,8 +71,7 @@ describe.each(Object.entries(comparisons))('%s', (name, reference) => {
   test.each(['float64', 'float32', 'int32'] as const)('%s', (dtype) => {
     const values = dtype === 'int32' ? fc.integer({ min: -2, max: 2 }) : anyNumbers
     fc.assert(
-      fc.property(operands(2, values), ([a, b]) => {
-        if (a === undefined || b === undefined) return
+      fc.property(pairs(values), ([a, b]) => {
         const result = a.make(dtype)[op](b.make(dtype))
         expect(result.dtype).toBe('bool')
         expectSame(result, elementwise(reference, a.dense, b.dense))
@@ -86,8 +82,7 @@ describe.each(Object.entries(comparisons))('%s', (name, reference) => {
 
 test('pow', () => {
   fc.assert(
-    fc.property(operands(2, exactNumbers), ([a, b]) => {
-      if (a === undefined || b === undefined) return
+    fc.property(pairs(exactNumbers), ([a, b]) => {
       const expected = elementwise((x, y) => x ** y, a.dense, b.dense)
       expectNear(a.make('float64').pow(b.make('float64')), expected, { relative: 1e-15 })
     }),
@@ -96,8 +91,7 @@ test('pow', () => {
 
 test('logic', () => {
   fc.assert(
-    fc.property(operands(2, fc.constantFrom(0, 1)), ([a, b]) => {
-      if (a === undefined || b === undefined) return
+    fc.property(pairs(fc.constantFrom(0, 1)), ([a, b]) => {
       const [x, y] = [a.make('int32').to('bool'), b.make('int32').to('bool')]
       expectSame(
         x.logicalAnd(y),
@@ -133,8 +127,7 @@ test.each(['float64', 'float32', 'int32'] as const)('where, %s', (dtype) => {
 
 test('a number is a tensor of rank 0', () => {
   fc.assert(
-    fc.property(operands(1, anyNumbers), anyNumbers, ([a], number) => {
-      if (a === undefined) return
+    fc.property(pairs(anyNumbers), anyNumbers, ([a], number) => {
       const x = a.make('float64')
       for (const op of ['add', 'sub', 'mul', 'div', 'maximum', 'minimum', 'lt', 'ge'] as const) {
         expectSame(x[op](number), x[op](tensor(number, { dtype: 'float64' })))
@@ -150,8 +143,7 @@ test('the cotangent of a broadcast operand is summed over the places that it wen
     mul: [(g, _, b) => g * b, (g, a) => g * a],
   } satisfies Record<string, [(...values: number[]) => number, (...values: number[]) => number]>
   fc.assert(
-    fc.property(operands(2, exactNumbers), fc.constantFrom('add', 'sub', 'mul'), fc.nat(), ([a, b], op, seed) => {
-      if (a === undefined || b === undefined) return
+    fc.property(pairs(exactNumbers), fc.constantFrom('add', 'sub', 'mul'), fc.nat(), ([a, b], op, seed) => {
       // Quarters, so that every sum is exact in whatever order.
       const [x, y] = [a.make('float64').clone().requiresGrad_(), b.make('float64').clone().requiresGrad_()]
       const result = x[op](y)

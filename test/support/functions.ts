@@ -80,9 +80,9 @@ export const views: readonly ((x: Tensor, b: number) => Tensor)[] = [
 
 export const reductions: readonly ((x: Tensor, b: number) => Tensor)[] = [
   (x) => x.sum(),
-  (x) => x.mean(),
+  (x) => (x.size === 0 ? x : x.mean()),
   (x, b) => (x.ndim === 0 ? x : x.sum({ axis: b % x.ndim, keepDims: b % 2 === 0 })),
-  (x, b) => (x.ndim === 0 ? x : x.mean({ axis: -1 - (b % x.ndim), keepDims: b % 3 === 0 })),
+  (x, b) => (x.ndim === 0 || x.size === 0 ? x : x.mean({ axis: -1 - (b % x.ndim), keepDims: b % 3 === 0 })),
   (x) => (x.size === 0 ? x : x.max()),
   (x) => (x.ndim === 0 || x.shape[x.ndim - 1] === 0 ? x : x.max({ axis: -1 })),
   (x) => (x.ndim === 0 || x.shape[0] === 0 ? x : x.min({ axis: 0, keepDims: true })),
@@ -96,17 +96,17 @@ export const products: readonly ((x: Tensor, y: Tensor) => Tensor)[] = [
   (x, y) => (x.ndim === 2 && y.ndim > 1 && x.shape[1] === y.shape.at(-2) ? x.matmul(y) : x.mul(0.25)),
   (x) => (x.ndim < 2 ? x : scaledDotProductAttention(x, x, x, { causal: true })),
   (x) => (x.ndim < 2 ? x : attentionWeights(x.transpose(), x.transpose())),
-  (x, y) => (x.shape.join() === y.shape.join() ? mseLoss(x, y) : x),
+  (x, y) => (x.shape.join() === y.shape.join() && x.size > 0 ? mseLoss(x, y) : x),
   (x) => {
-    const classes = x.shape.at(-1) ?? 0
-    return classes === 0 ? x : crossEntropy(x, randint(0, classes, x.shape.slice(0, -1)))
+    const classes = x.shape.at(-1)
+    return classes === undefined || x.size === 0 ? x : crossEntropy(x, randint(0, classes, x.shape.slice(0, -1)))
   },
 ]
 
-/** y where it broadcasts with x to something of a bearable size, else the mean of it. */
+/** y where it broadcasts with x to something of a bearable size, else the sum of it. */
 export function fitting(x: Tensor, y: Tensor): Tensor {
   const shape = broadcastShape(x.shape, y.shape)
-  return shape !== null && sizeOf(shape) <= LARGEST ? y : y.mean()
+  return shape !== null && sizeOf(shape) <= LARGEST ? y : y.sum()
 }
 
 /** A composition of random functions, of tensors of these shapes. */
