@@ -103,7 +103,8 @@ describe.each(['max', 'min'] as const)('%s', (name) => {
       fc.property(cases(values, 1), (given) => {
         const { x, axis, keepDims } = given
         const expected = reduce(x.dense, axis, keepDims, (list) => reference(...list))
-        expectSame(x.make(dtype)[name](optionsOf(given)), expected)
+        // Of zeros of both signs, either is the largest.
+        expectNear(x.make(dtype)[name](optionsOf(given)), expected, {})
       }),
     )
   })
