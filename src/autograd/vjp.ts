@@ -3,6 +3,7 @@ import type { TapeNode } from '../core/node.js'
 import type { Tensor } from '../core/tensor.js'
 import { disown, keep, own } from '../memory/scope.js'
 import { checkTensor } from '../ops/arguments.js'
+import { clone } from '../ops/copy.js'
 import { seedFor } from './backward.js'
 import { type SweepOptions, sweep } from './sweep.js'
 
@@ -42,9 +43,11 @@ export function vectorJacobianProduct(
     own(cotangent.storage)
     places.set(entry, cotangent)
   })
-  for (const found of places.values()) {
+  for (const [entry, found] of places) {
     if (found === null) continue
-    keep(found.storage)
+    // What others see as well is copied: a change in place of one would be seen in the other.
+    if (found.storage.escaped) places.set(entry, clone(found))
+    else keep(found.storage)
     disown(found.storage)
   }
   return inputs.map((input) => places.get(input.node as TapeNode) ?? null)

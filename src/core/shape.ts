@@ -1,4 +1,4 @@
-import { ArgumentError, ShapeError } from './errors.js'
+import { ArgumentError, ShapeError, showValue } from './errors.js'
 
 /** Sizes of the axes, outermost first; `[]` is a scalar. */
 export type Shape = readonly number[]
@@ -8,14 +8,26 @@ const MAXIMUM_RANK = 200
 
 /** `(2, 3)`, as messages show shapes. */
 export function showShape(shape: Shape): string {
-  return `(${shape.join(', ')}${shape.length === 1 ? ',' : ''})`
+  return `(${shape.map(showValue).join(', ')}${shape.length === 1 ? ',' : ''})`
 }
 
 /** Number of elements: the product of the sizes, 1 for a scalar. */
 export function sizeOf(shape: Shape): number {
   let size = 1
   for (let axis = 0; axis < shape.length; axis++) size *= shape[axis] as number
-  return size
+  // The product of huge sizes and a 0 is ∞ · 0.
+  return Number.isNaN(size) ? 0 : size
+}
+
+/** Kernels count with 32-bit whole numbers. */
+export const LARGEST_COUNT = 2 ** 31 - 1
+
+/** Throws where a kernel could not count the elements: only a broadcast view, which repeats numbers, is ever so large. */
+export function checkCount(op: string, shape: Shape): void {
+  const size = sizeOf(shape)
+  if (size > LARGEST_COUNT) {
+    throw new ShapeError(`${op}: ${showShape(shape)} has ${size} elements; at most ${LARGEST_COUNT} can be walked`)
+  }
 }
 
 export function sameShape(a: Shape, b: Shape): boolean {
@@ -39,11 +51,13 @@ export function contiguousStrides(shape: Shape): number[] {
 /** Throws unless every size is a whole number ≥ 0. */
 export function checkShape(op: string, shape: Shape): void {
   if (!Array.isArray(shape)) {
-    throw new ShapeError(`${op}: a shape is an array of sizes, got ${String(shape)}`)
+    throw new ShapeError(`${op}: a shape is an array of sizes, got ${showValue(shape)}`)
   }
   for (const size of shape) {
     if (!Number.isSafeInteger(size) || size < 0) {
-      throw new ShapeError(`${op}: sizes are whole numbers of at least 0, got ${String(size)} in ${showShape(shape)}`)
+      throw new ShapeError(
+        `${op}: sizes are whole numbers of at least 0, got ${showValue(size)} in ${showShape(shape)}`,
+      )
     }
   }
   if (shape.length > MAXIMUM_RANK) {
@@ -55,14 +69,14 @@ export function checkShape(op: string, shape: Shape): void {
 export function checkInteger(op: string, name: string, value: unknown, minimum = Number.MIN_SAFE_INTEGER): void {
   if (!Number.isSafeInteger(value) || (value as number) < minimum) {
     const bound = minimum === Number.MIN_SAFE_INTEGER ? '' : ` of at least ${minimum}`
-    throw new ArgumentError(`${op}: ${name} must be a whole number${bound}, got ${String(value)}`)
+    throw new ArgumentError(`${op}: ${name} must be a whole number${bound}, got ${showValue(value)}`)
   }
 }
 
 /** Throws unless `value` is an array. */
 export function checkList(op: string, name: string, value: unknown): void {
   if (!Array.isArray(value)) {
-    throw new ShapeError(`${op}: ${name} must be a whole number or an array of them, got ${String(value)}`)
+    throw new ShapeError(`${op}: ${name} must be a whole number or an array of them, got ${showValue(value)}`)
   }
 }
 
@@ -70,7 +84,7 @@ export function checkList(op: string, name: string, value: unknown): void {
 export function normalizeAxis(op: string, axis: number, rank: number): number {
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
     const range = rank === 0 ? 'a scalar has no axes' : `a tensor of rank ${rank} has axes ${-rank} to ${rank - 1}`
-    throw new ShapeError(`${op}: axis ${String(axis)} is out of range; ${range}`)
+    throw new ShapeError(`${op}: axis ${showValue(axis)} is out of range; ${range}`)
   }
   return axis < 0 ? axis + rank : axis
 }

@@ -6,7 +6,7 @@ import { checkFloating, type DType, type TypedArray } from './dtype.js'
 import { ArgumentError, DTypeError, GradientError, ShapeError } from './errors.js'
 import { formatTensor } from './format.js'
 import { TapeNode } from './node.js'
-import { contiguousStrides, type Shape, sameShape, showShape, sizeOf } from './shape.js'
+import { checkCount, contiguousStrides, type Shape, sameShape, showShape, sizeOf } from './shape.js'
 
 /** Numbers nested as deep as a tensor has axes; booleans where the dtype is `bool`. */
 export type NestedArray = number | boolean | NestedArray[]
@@ -97,6 +97,9 @@ export class Tensor {
    * @throws GradientError on the result of a recorded operation, which always needs its gradient
    */
   requiresGrad_(requiresGrad = true): this {
+    if (typeof requiresGrad !== 'boolean') {
+      throw new ArgumentError(`requiresGrad: must be true or false, got ${String(requiresGrad)}`)
+    }
     if (!this.isLeaf) {
       if (requiresGrad) return this
       throw new GradientError('requiresGrad_: this is the result of a recorded operation; use detach() to cut it off')
@@ -123,6 +126,7 @@ export class Tensor {
   get data(): TypedArray {
     const numbers = read(this.storage)
     if (this.strides === null) return numbers
+    checkCount('data', this.shape)
     const result = this.storage.emptyArray().constructor as new (length: number) => TypedArray
     return gather(numbers, this.shape, this.strides, new result(this.size))
   }

@@ -4,6 +4,7 @@
 // moved together. So nobody has to free anything, and no working set is too large.
 import type { DType, TypedArray } from '../core/dtype.js'
 import { MemoryError } from '../core/errors.js'
+import { LARGEST_COUNT } from '../core/shape.js'
 import { heapBase, kernels } from '../runtime/kernels.js'
 import { CLASSES, capacityOf, classOf } from './blocks.js'
 import { growTo, heap, viewOf } from './heap.js'
@@ -135,8 +136,10 @@ export function setArenaBudget(budget: number, maximumBudget = Math.max(budget, 
 }
 
 function place(storage: Storage): void {
-  if (storage.bytes > ADDRESS_LIMIT) {
-    throw new MemoryError(`${storage.bytes} bytes do not fit into the ${ADDRESS_LIMIT} that 32-bit addresses reach`)
+  if (storage.bytes > ADDRESS_LIMIT || storage.length > LARGEST_COUNT) {
+    throw new MemoryError(
+      `${storage.length} numbers, ${storage.bytes} bytes, do not fit: one tensor holds at most ${LARGEST_COUNT} numbers in ${ADDRESS_LIMIT} bytes`,
+    )
   }
   if (residents.length >= state.residentLimit) reclaim(false)
   const blockClass = classOf(storage.bytes)

@@ -1,7 +1,7 @@
 // Making tensors from numbers.
 
 import { empty } from '../core/contiguous.js'
-import { checkDType, type DType, type TypedArray } from '../core/dtype.js'
+import { checkDType, type DType, promoteTypes, type TypedArray } from '../core/dtype.js'
 import { ArgumentError, DTypeError, IndexError, MemoryError, ShapeError } from '../core/errors.js'
 import { checkOptions } from '../core/options.js'
 import { checkInteger, checkShape, type Shape, showShape, sizeOf } from '../core/shape.js'
@@ -65,6 +65,8 @@ export function tensor(data: TensorData, options: TensorOptions & { readonly sha
   )
 }
 
+const DEEPEST = 200
+
 function checkWhole(op: string, values: ArrayLike<number>): void {
   for (let i = 0; i < values.length; i++) {
     if ((values[i] as number) !== ((values[i] as number) | 0)) {
@@ -86,9 +88,12 @@ function flatten(data: TensorData): Flat {
   const values: number[] = []
   const shape: number[] = []
   let booleans = 0
+  let typed: DType | undefined
   const visit = (value: TensorData, axis: number): void => {
     const list = ArrayBuffer.isView(value) ? typedArray(value) : value
     if (Array.isArray(list) || ArrayBuffer.isView(list)) {
+      if (axis > DEEPEST) throw new ShapeError(`tensor: lists are nested deeper than ${DEEPEST}, or contain themselves`)
+      if (ArrayBuffer.isView(list)) typed = promoteTypes(typed ?? 'bool', dtypeOf(list))
       const items = list as ArrayLike<TensorData>
       if (values.length === 0 && shape.length === axis && !closed) shape.push(items.length)
       if (shape.length <= axis || shape[axis] !== items.length) {
@@ -111,7 +116,8 @@ function flatten(data: TensorData): Flat {
   }
   let closed = false
   visit(data, 0)
-  return { values, shape, dtype: booleans > 0 && booleans === values.length ? 'bool' : 'float32' }
+  const plain = booleans > 0 && booleans === values.length ? 'bool' : 'float32'
+  return { values, shape, dtype: typed ?? plain }
 }
 
 function typedArray(view: ArrayBufferView): TypedArray {
@@ -125,7 +131,8 @@ function typedArray(view: ArrayBufferView): TypedArray {
 function dtypeOf(array: ArrayBufferView): DType {
   if (array instanceof Float64Array) return 'float64'
   if (array instanceof Float32Array || array instanceof Uint32Array) return 'float32'
-  return 'int32'
+  // Not every engine has Float16Array, so its name decides.
+  return Object.prototype.toString.call(array) === '[object Float16Array]' ? 'float32' : 'int32'
 }
 
 function notNumbers(value: unknown): ArgumentError {
@@ -146,7 +153,8 @@ function make(dtype: DType, shape: Shape, write: (view: TypedArray, start: numbe
 
 /** Applies what the options say of the finished tensor. */
 export function finish(result: Tensor, options: TensorOptions): Tensor {
-  return options.requiresGrad === true ? result.requiresGrad_() : result
+  const { requiresGrad = false } = options
+  return result.requiresGrad_(requiresGrad)
 }
 
 function filled(op: string, shape: Shape, value: number, options: TensorOptions = {}): Tensor {

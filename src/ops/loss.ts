@@ -1,4 +1,4 @@
-import { checkFloating, isFloating } from '../core/dtype.js'
+import { checkFloating, isFloating, promoteTypes } from '../core/dtype.js'
 import { ArgumentError, DTypeError, IndexError, ShapeError } from '../core/errors.js'
 import { composite } from '../core/operation.js'
 import { checkOptions } from '../core/options.js'
@@ -39,7 +39,9 @@ export function mseLoss(input: Tensor, target: Tensor, options: { readonly reduc
       `mseLoss: input ${showShape(input.shape)} and target ${showShape(target.shape)} must have the same shape`,
     )
   }
-  return composite(() => reduceLoss('mseLoss', square(sub(input, target)), options.reduction ?? 'mean'))
+  checkFloating('mseLoss', promoteTypes(input.dtype, target.dtype))
+  const { reduction = 'mean' } = options
+  return composite(() => reduceLoss('mseLoss', square(sub(input, target)), reduction))
 }
 
 /** Options of `crossEntropy`. */

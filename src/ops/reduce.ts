@@ -3,8 +3,9 @@
 import { contiguous, empty } from '../core/contiguous.js'
 import type { DType } from '../core/dtype.js'
 import { suffixOf } from '../core/dtype.js'
+import { ArgumentError } from '../core/errors.js'
 import { checkOptions } from '../core/options.js'
-import { contiguousStrides, normalizeAxes, sizeOf } from '../core/shape.js'
+import { checkCount, contiguousStrides, normalizeAxes, sizeOf } from '../core/shape.js'
 import { mergeAxes } from '../core/strides.js'
 import { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
@@ -33,7 +34,10 @@ export function reducedAxes(
   known: readonly string[] = REDUCTION_OPTIONS,
 ): ReducedAxes {
   checkOptions(op, options, known)
-  return { axes: normalizeAxes(op, options.axis, x.ndim), keepDims: options.keepDims ?? false }
+  const { axis, keepDims = false } = options
+  if (typeof keepDims !== 'boolean')
+    throw new ArgumentError(`${op}: keepDims must be true or false, got ${String(keepDims)}`)
+  return { axes: normalizeAxes(op, axis, x.ndim), keepDims }
 }
 
 /** Number of values that go into each result. */
@@ -63,6 +67,7 @@ export function reduceWith(
 ): Tensor {
   const out = empty(dtype, reducedShape(x.shape, reduced))
   if (out.storage.length === 0) return out
+  checkCount(family.name, x.shape)
   const gone = reduced.axes
   const kept = x.shape.map((_, axis) => axis).filter((axis) => !gone.includes(axis))
   let source = x

@@ -124,7 +124,10 @@ const varianceOperation: Operation<VarianceAttributes> = {
         const { axes, correction } = call.attributes
         const x = call.input(0)
         const centred = sub(x, mean(x, { axis: axes, keepDims: true }))
-        return annihilate(spread(g, x.shape, axes), scale(centred, 2 / (Math.max(0, reducedCount(x.shape, axes) - correction))))
+        return annihilate(
+          spread(g, x.shape, axes),
+          scale(centred, 2 / Math.max(0, reducedCount(x.shape, axes) - correction)),
+        )
       },
     },
   ],

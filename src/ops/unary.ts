@@ -15,7 +15,7 @@ type Function1 = (x: Tensor) => Tensor
 export const neg: Function1 = unary('neg', [[], (g) => neg(g)], true)
 
 /** `|x|`. Derivative: the sign of x, 0 at 0. */
-export const abs: Function1 = unary('abs', [[0], (g, call) => mul(g, sign(call.input(0)))], true)
+export const abs: Function1 = unary('abs', [[0], (g, call) => annihilate(g, sign(call.input(0)))], true)
 
 /** −1, 0 or 1 as x is negative, zero or positive; NaN stays. Derivative: 0. */
 export const sign: Function1 = unary('sign', [[], (g) => zerosView(g)], true)
@@ -44,7 +44,7 @@ export const reciprocal: Function1 = unary('reciprocal', [
 /** `g · (1 − y²)`, the rule of tanh as one kernel, and its own derivatives. */
 const tanhBackward = binary('tanhBackward', 'tanhBackward', [
   [[1], (h, call) => tanhBackward(h, call.input(1))],
-  [[0, 1], (h, call) => annihilate(h, scale(mul(call.input(0), call.input(1)), -2))],
+  [[0, 1], (h, call) => annihilate(h, scale(annihilate(call.input(0), call.input(1)), -2))],
 ])
 
 /** The hyperbolic tangent. Derivative: 1 − y². */
@@ -53,7 +53,7 @@ export const tanh: Function1 = unary('tanh', [[OUTPUT], (g, call) => tanhBackwar
 /** `g · y · (1 − y)`, the rule of sigmoid as one kernel, and its own derivatives. */
 const sigmoidBackward = binary('sigmoidBackward', 'sigmoidBackward', [
   [[1], (h, call) => sigmoidBackward(h, call.input(1))],
-  [[0, 1], (h, call) => annihilate(h, mul(call.input(0), sub(1, scale(call.input(1), 2))))],
+  [[0, 1], (h, call) => annihilate(h, annihilate(call.input(0), sub(1, scale(call.input(1), 2))))],
 ])
 
 /** `1/(1 + e⁻ˣ)`. Derivative: y(1 − y). */

@@ -94,8 +94,8 @@ export const products: readonly ((x: Tensor, y: Tensor) => Tensor)[] = [
   (x) => (x.ndim === 0 ? x : x.ndim === 1 ? x.matmul(x) : x.matmul(x.transpose())),
   (x, y) => (x.ndim > 0 && y.ndim === 2 && x.shape.at(-1) === y.shape[0] ? x.matmul(y) : x.mul(0.5)),
   (x, y) => (x.ndim === 2 && y.ndim > 1 && x.shape[1] === y.shape.at(-2) ? x.matmul(y) : x.mul(0.25)),
-  (x) => (x.ndim < 2 ? x : scaledDotProductAttention(x, x, x, { causal: true })),
-  (x) => (x.ndim < 2 ? x : attentionWeights(x.transpose(), x.transpose())),
+  (x) => (x.ndim < 2 || x.size === 0 ? x : scaledDotProductAttention(x, x, x, { causal: true })),
+  (x) => (x.ndim < 2 || x.size === 0 ? x : attentionWeights(x.transpose(), x.transpose())),
   (x, y) => (x.shape.join() === y.shape.join() && x.size > 0 ? mseLoss(x, y) : x),
   (x) => {
     const classes = x.shape.at(-1)
@@ -161,5 +161,6 @@ export const randomFunctions: Arbitrary<RandomFunction> = fc
   })
   .map(({ rows, columns, steps }) => ({
     shapes: [[rows, columns], [columns], [columns, rows]],
-    call: (...inputs) => compose(steps, inputs),
+    call: (...inputs: readonly Tensor[]) => compose(steps, inputs),
+    [fc.toStringMethod]: () => `of (${rows}, ${columns}), (${columns},), (${columns}, ${rows}): ${fc.stringify(steps)}`,
   }))
