@@ -5,6 +5,7 @@ import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
 import { add, scale } from './arithmetic.js'
 import { tensor } from './creation.js'
+import { dropout } from './dropout.js'
 import { matmul } from './matmul.js'
 import { where } from './select.js'
 import { softmax } from './softmax.js'
@@ -18,10 +19,16 @@ export interface MaskOptions {
   readonly causal?: boolean | undefined
 }
 
-/** Options of `scaledDotProductAttention`. */
+/** Options of `attentionWeights`. */
 export interface AttentionOptions extends MaskOptions {
   /** What the scores are multiplied with; 1/√d_k by default. */
   readonly scale?: number | undefined
+}
+
+/** Options of `scaledDotProductAttention`. */
+export interface DotProductAttentionOptions extends AttentionOptions {
+  /** The probability with which each attention weight is dropped (see `dropout`); 0 by default. */
+  readonly dropout?: number | undefined
 }
 
 /**
@@ -57,14 +64,23 @@ export function attentionWeights(q: Tensor, k: Tensor, options: AttentionOptions
  * @param v (…, keys, d_v)
  * @returns (…, queries, d_v); queries that may see nothing get 0
  */
-export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
+export function scaledDotProductAttention(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  options: DotProductAttentionOptions = {},
+): Tensor {
   checkTensor('scaledDotProductAttention', v, 'v')
   if (v.ndim < 2 || v.shape[v.ndim - 2] !== k.shape[k.ndim - 2]) {
     throw new ShapeError(
       `scaledDotProductAttention: k ${showShape(k.shape)} and v ${showShape(v.shape)} must have the same number of keys`,
     )
   }
-  return composite(() => matmul(attentionWeights(q, k, options), v))
+  const { dropout: p = 0 } = options
+  return composite(() => {
+    const weights = attentionWeights(q, k, options)
+    return matmul(p === 0 ? weights : dropout(weights, { p }), v)
+  })
 }
 
 /** The scores with −∞ where attention is not allowed, or with the float mask added. */
