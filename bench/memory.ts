@@ -1,32 +1,35 @@
 // What "nothing to free" costs: resident memory over synchronous loops without an `await`, and of results that are
-// held. Each case runs in a process of its own. `npm run bench:memory`
+// held. Each case runs in a process of its own. `npm run bench:memory`, or with another number of steps behind `--`.
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { manualSeed, mseLoss, noGrad, randn, type Tensor } from 'wengert'
 import { MultiHeadAttention } from 'wengert/nn'
 
+const steps = Number(process.argv[2] ?? 100_000)
+const chosen = process.argv[3]
 const MEGABYTE = 1e6
 const resident = () => process.memoryUsage.rss() / MEGABYTE
 
-function report(steps: number, since: number): void {
-  const microseconds = ((performance.now() - since) / steps) * 1000
+function report(done: number, since: number): void {
+  const microseconds = ((performance.now() - since) / done) * 1000
   console.log(
-    `  after ${String(steps).padStart(7)}: ${resident().toFixed(1)} MB resident, ${microseconds.toFixed(0)} µs a step`,
+    `  after ${String(done).padStart(7)}: ${resident().toFixed(1)} MB resident, ${microseconds.toFixed(0)} µs a step`,
   )
 }
 
 function loop(step: () => void): void {
   const start = performance.now()
-  for (let i = 1; i <= 100_000; i++) {
+  const shown = [0.01, 0.1, 0.5, 1].map((share) => Math.round(share * steps))
+  for (let i = 1; i <= steps; i++) {
     step()
-    if (i === 1000 || i === 10_000 || i === 50_000 || i === 100_000) report(i, start)
+    if (shown.includes(i)) report(i, start)
   }
 }
 
 const layer = () => new MultiHeadAttention({ embedDim: 32, numHeads: 4 })
 
 const cases: Readonly<Record<string, () => void>> = {
-  '100,000 training steps of an attention layer (N 16, D 32, H 4)': () => {
+  'training steps of an attention layer (N 16, D 32, H 4)': () => {
     const model = layer()
     const [x, target] = [randn([16, 32]), randn([16, 32])]
     loop(() => {
@@ -39,7 +42,7 @@ const cases: Readonly<Record<string, () => void>> = {
       model.zeroGrad()
     })
   },
-  '100,000 forward passes with weights that require gradients, and no backward': () => {
+  'forward passes with weights that require gradients, and no backward': () => {
     const model = layer()
     const x = randn([16, 32])
     loop(() => {
@@ -65,11 +68,12 @@ const cases: Readonly<Record<string, () => void>> = {
   },
 }
 
-const chosen = process.argv[2]
 if (chosen === undefined) {
   for (const name of Object.keys(cases)) {
     console.log(name)
-    execFileSync(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), name], { stdio: 'inherit' })
+    execFileSync(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), String(steps), name], {
+      stdio: 'inherit',
+    })
   }
 } else {
   manualSeed(1)

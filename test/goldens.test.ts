@@ -121,7 +121,7 @@ function check(golden: Golden, call: Call): void {
   expect(output).toBeInstanceOf(Tensor)
   expectClose(output, golden.output, 'output')
   if (golden.cotangent === undefined || golden.grads === undefined) return
-  output.backward(tensor(numbers(golden.cotangent), golden.cotangent), { createGraph: true })
+  output.backward(asTensor({ ...golden.cotangent, dtype: 'float64' }).detach(), { createGraph: true })
   // Where a note says that an input's gradient is not compared, the list is shorter.
   const gradients = leaves.map((leaf) => leaf.grad)
   golden.grads.forEach((expected, i) => {
@@ -131,7 +131,7 @@ function check(golden: Golden, call: Call): void {
   let total = tensor(0, { dtype: 'float64' })
   golden.v.forEach((direction, i) => {
     const gradient = gradients[i]
-    if (gradient != null) total = total.add(gradient.mul(tensor(numbers(direction), direction)).sum())
+    if (gradient != null) total = total.add(gradient.mul(asTensor(direction).detach()).sum())
   })
   for (const leaf of leaves) leaf.grad = null
   if (total.requiresGrad) total.backward()

@@ -19,17 +19,11 @@ import {
 } from 'wengert'
 import type { TapeNode } from '../src/core/node.js'
 import { apply, type Operation } from '../src/core/operation.js'
-import { expectNear, expectSame } from './support/expectations.js'
+import { expectNear, expectSame, gradOf } from './support/expectations.js'
 import { generate } from './support/reference.js'
 
 const leaf = (data: Parameters<typeof tensor>[0], dtype: 'float32' | 'float64' = 'float64') =>
   tensor(data, { dtype, requiresGrad: true })
-
-/** The gradient, which must be there. */
-function gradOf(x: Tensor): Tensor {
-  if (x.grad === null) throw new Error('no gradient')
-  return x.grad
-}
 
 const numbersOf = (x: Tensor) => gradOf(x).toArray()
 

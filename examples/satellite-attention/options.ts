@@ -61,6 +61,7 @@ export function readOptions(args: readonly string[]): Options | null {
     seed: number
     out: string
   }>()
+  if (out === '') throw new InputError('--out needs the name of a folder')
   return { image: image ?? null, place: at ?? tile ?? null, seed, out }
 }
 

@@ -1,9 +1,11 @@
 // The reverse sweep over the tape.
+
 import { contiguous } from '../core/contiguous.js'
 import { suffixOf } from '../core/dtype.js'
 import { GradientError, ShapeError } from '../core/errors.js'
 import type { Hook, Segment, TapeNode } from '../core/node.js'
 import { derivativeFor, type Operation, withRecording } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, tick } from '../memory/arena.js'
@@ -46,6 +48,7 @@ export function sweepOver(
   options: SweepOptions,
   see: (entry: TapeNode, cotangent: Tensor) => void,
 ): void {
+  checkOptions('backward', options, ['retainGraph', 'createGraph'])
   const { createGraph = false, retainGraph = createGraph } = options
   for (const entry of entries) checkEntry(entry)
   const suspended = suspend(entries)

@@ -106,7 +106,7 @@ function table(entries: readonly TapeEntry[], bytesSaved: number): string {
   ])
   const header = ['id', 'op', 'inputs', 'output', 'bytes saved']
   const widths = header.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => (row[column] as string).length)),
+    rows.reduce((width, row) => Math.max(width, (row[column] as string).length), title.length),
   )
   const line = (cells: readonly string[]) =>
     cells

@@ -3,6 +3,7 @@ import type { TapeNode } from '../core/node.js'
 import type { Tensor } from '../core/tensor.js'
 import { disown, keep, own } from '../memory/scope.js'
 import { checkTensor } from '../ops/arguments.js'
+import { clone } from '../ops/copy.js'
 import { type Course, entriesBetween } from './entries.js'
 import { seedFor } from './seed.js'
 import { type SweepOptions, sweepOver } from './sweep.js'
@@ -55,9 +56,11 @@ export function pullBack(
     own(cotangent.storage)
     places.set(entry, cotangent)
   })
-  for (const found of places.values()) {
+  for (const [entry, found] of places) {
     if (found === null) continue
-    keep(found.storage)
+    // What others see as well is copied: a change in place of one would be seen in the other.
+    if (found.storage.escaped) places.set(entry, clone(found))
+    else keep(found.storage)
     disown(found.storage)
   }
   return targets.map((target) => places.get(target) ?? null)

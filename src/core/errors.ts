@@ -1,3 +1,12 @@
+/** Any value in a message, also one that has no text of its own. */
+export function showValue(value: unknown): string {
+  try {
+    return String(value)
+  } catch {
+    return Object.prototype.toString.call(value)
+  }
+}
+
 /** Base of every error that wengert throws on purpose. `name` is the class's name. */
 export class WengertError extends Error {
   constructor(message: string) {

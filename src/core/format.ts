@@ -1,65 +1,83 @@
-import { showShape } from './shape.js'
+import { read } from '../memory/arena.js'
+import { contiguousStrides, type Shape, showShape } from './shape.js'
 import type { Tensor } from './tensor.js'
 
 const WHOLE_LIMIT = 1000
 const EDGE = 3
 const DIGITS = 4
+const INDENT = 'Tensor('.length + 1
 
 /** A tensor as text, in the manner of NumPy: aligned columns, nested brackets, shape and dtype. */
 export function formatTensor(x: Tensor): string {
-  const { data, shape } = x
-  const edge = data.length > WHOLE_LIMIT ? EDGE : Number.POSITIVE_INFINITY
+  const { shape } = x
+  // Read through the strides: a broadcast view has far more elements than numbers.
+  const numbers = read(x.storage)
+  const strides = x.strides ?? contiguousStrides(shape)
+  const positions = positionsShown(shape)
   const shown: number[] = []
-  visit(shape, edge, (offset) => shown.push(data[offset] as number))
+  visit(positions, strides, 0, 0, (offset) => shown.push(numbers[offset] as number))
   const format = formatterFor(shown, x.dtype)
-  const width = Math.max(0, ...shown.map((value) => format(value).length))
-  const body = nested(shape, 0, 0, data.length, edge, (offset) => format(data[offset] as number).padStart(width), 8)
+  const width = largest(shown.map((value) => format(value).length))
+  const write = (offset: number) => format(numbers[offset] as number).padStart(width)
   const gradient = x.requiresGrad ? ', requiresGrad' : ''
-  return `Tensor(${body}, shape ${showShape(shape)}, ${x.dtype}${gradient})`
+  return `Tensor(${nested(positions, strides, 0, 0, write)}, shape ${showShape(shape)}, ${x.dtype}${gradient})`
 }
 
-function indices(size: number, edge: number): (number | null)[] {
-  if (size <= 2 * edge) return Array.from({ length: size }, (_, index) => index)
-  const head = Array.from({ length: edge }, (_, index) => index)
-  return [...head, null, ...head.map((index) => size - edge + index)]
+/** The positions shown along each axis, null for what is left out between them. */
+type Positions = readonly (readonly (number | null)[])[]
+
+/** All of them up to 1,000 numbers, else three at either end of each axis, or as many as keep to about 1,000. */
+function positionsShown(shape: Shape): Positions {
+  let ends = shape.map(() => [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY] as [number, number])
+  const count = () =>
+    shape.reduce((total, size, axis) => {
+      const [head, tail] = ends[axis] as [number, number]
+      return total * Math.max(1, Math.min(size, head + tail))
+    }, 1)
+  for (let edge = EDGE; count() > WHOLE_LIMIT && edge > 0; edge--) ends = shape.map(() => [edge, edge])
+  for (let axis = 0; count() > WHOLE_LIMIT && axis < shape.length; axis++) ends[axis] = [1, 0]
+  return shape.map((size, axis) => {
+    const [head, tail] = ends[axis] as [number, number]
+    if (size <= head + tail) return Array.from({ length: size }, (_, index) => index)
+    const last = Array.from({ length: tail }, (_, index) => size - tail + index)
+    return [...Array.from({ length: head }, (_, index) => index), null, ...last]
+  })
 }
 
-function visit(shape: readonly number[], edge: number, see: (offset: number) => void): void {
-  const walk = (axis: number, offset: number, block: number): void => {
-    if (axis === shape.length) {
-      see(offset)
-      return
-    }
-    const size = shape[axis] as number
-    for (const index of indices(size, edge)) {
-      if (index !== null) walk(axis + 1, offset + index * (block / size), block / size)
+function visit(
+  positions: Positions,
+  strides: readonly number[],
+  axis: number,
+  offset: number,
+  see: (offset: number) => void,
+): void {
+  if (axis === positions.length) see(offset)
+  else {
+    for (const index of positions[axis] ?? []) {
+      if (index !== null) visit(positions, strides, axis + 1, offset + index * (strides[axis] as number), see)
     }
   }
-  walk(
-    0,
-    0,
-    shape.reduce((product, size) => product * size, 1),
-  )
 }
 
 function nested(
-  shape: readonly number[],
+  positions: Positions,
+  strides: readonly number[],
   axis: number,
   offset: number,
-  block: number,
-  edge: number,
-  show: (offset: number) => string,
-  indent: number,
+  write: (offset: number) => string,
 ): string {
-  if (axis === shape.length) return show(offset)
-  const size = shape[axis] as number
-  const parts = indices(size, edge).map((index) =>
-    index === null
-      ? '…'
-      : nested(shape, axis + 1, offset + index * (block / size), block / size, edge, show, indent + 1),
+  const own = positions[axis]
+  if (own === undefined) return write(offset)
+  const parts = own.map((index) =>
+    index === null ? '…' : nested(positions, strides, axis + 1, offset + index * (strides[axis] as number), write),
   )
-  const separator = axis === shape.length - 1 ? ', ' : `,${'\n'.repeat(shape.length - 1 - axis)}${' '.repeat(indent)}`
+  const inner = positions.length - 1 - axis
+  const separator = inner === 0 ? ', ' : `,${'\n'.repeat(inner)}${' '.repeat(INDENT + axis)}`
   return `[${parts.join(separator)}]`
+}
+
+function largest(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.max(a, b), 0)
 }
 
 /** One way of writing for all numbers: whole, fixed with up to four decimals, or scientific where they span decades. */
@@ -70,15 +88,16 @@ function formatterFor(values: readonly number[], dtype: string): (value: number)
   const special = (write: (value: number) => string) => (value: number) =>
     Number.isFinite(value) ? write(value) : String(value)
   const sizes = finite.filter((value) => value !== 0).map(Math.abs)
-  const largest = Math.max(0, ...sizes)
-  const smallest = Math.min(Number.POSITIVE_INFINITY, ...sizes)
-  if (largest >= 1e8 || (sizes.length > 0 && smallest < 1e-4) || largest / smallest > 1e3 * 10 ** DIGITS) {
+  const most = largest(sizes)
+  const least = sizes.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+  if (most >= 1e8 || least < 1e-4 || most / least > 1e3 * 10 ** DIGITS) {
     return special((value) => value.toExponential(DIGITS))
   }
   if (finite.every(Number.isInteger)) return special((value) => (Object.is(value, -0) ? '-0' : String(value)))
-  const decimals = Math.max(
-    ...finite.map((value) => value.toFixed(DIGITS).replace(/0+$/, '').split('.')[1]?.length ?? 0),
-    1,
-  )
-  return special((value) => value.toFixed(decimals))
+  const decimals = Math.max(1, largest(finite.map(decimalsOf)))
+  return special((value) => (Object.is(value, -0) ? `-${(0).toFixed(decimals)}` : value.toFixed(decimals)))
+}
+
+function decimalsOf(value: number): number {
+  return value.toFixed(DIGITS).replace(/0+$/, '').split('.')[1]?.length ?? 0
 }

@@ -3,10 +3,10 @@ import { disown, own } from '../memory/scope.js'
 import type { Storage } from '../memory/storage.js'
 import type { TensorMethods } from '../methods.js'
 import { checkFloating, type DType, type TypedArray } from './dtype.js'
-import { ArgumentError, GradientError, ShapeError } from './errors.js'
+import { ArgumentError, DTypeError, GradientError, ShapeError } from './errors.js'
 import { formatTensor } from './format.js'
 import { TapeNode } from './node.js'
-import { contiguousStrides, type Shape, sameShape, showShape, sizeOf } from './shape.js'
+import { checkCount, contiguousStrides, type Shape, sameShape, showShape, sizeOf } from './shape.js'
 
 /** Numbers nested as deep as a tensor has axes; booleans where the dtype is `bool`. */
 export type NestedArray = number | boolean | NestedArray[]
@@ -75,10 +75,11 @@ export class Tensor {
   set grad(value: Tensor | null) {
     if (value !== null) {
       if (!isTensor(value)) throw new ArgumentError(`grad: must be a tensor or null, got ${typeof value}`)
-      if (!sameShape(value.shape, this.shape) || value.dtype !== this.dtype) {
-        throw new ShapeError(
-          `grad: must be like its tensor, ${this.dtype} ${showShape(this.shape)}, got ${value.dtype} ${showShape(value.shape)}`,
-        )
+      if (!sameShape(value.shape, this.shape)) {
+        throw new ShapeError(`grad: its tensor has shape ${showShape(this.shape)}, got ${showShape(value.shape)}`)
+      }
+      if (value.dtype !== this.dtype) {
+        throw new DTypeError(`grad: its tensor is ${this.dtype}, got ${value.dtype}; convert with .to('${this.dtype}')`)
       }
     }
     this.setGradient(value)
@@ -98,6 +99,9 @@ export class Tensor {
    * @throws GradientError on the result of a recorded operation, which always needs its gradient
    */
   requiresGrad_(requiresGrad = true): this {
+    if (typeof requiresGrad !== 'boolean') {
+      throw new ArgumentError(`requiresGrad: must be true or false, got ${String(requiresGrad)}`)
+    }
     if (!this.isLeaf) {
       if (requiresGrad) return this
       throw new GradientError('requiresGrad_: this is the result of a recorded operation; use detach() to cut it off')
@@ -124,6 +128,7 @@ export class Tensor {
   get data(): TypedArray {
     const numbers = read(this.storage)
     if (this.strides === null) return numbers
+    checkCount('data', this.shape)
     const result = this.storage.emptyArray().constructor as new (length: number) => TypedArray
     return gather(numbers, this.shape, this.strides, new result(this.size))
   }

@@ -50,16 +50,20 @@ function scalar<T>(index: i32): v128 {
 // @ts-ignore: decorator
 @inline
 function inverseOfH<T>(y: v128): v128 {
-  let numerator: v128;
-  let denominator: v128;
-  if (sizeof<T>() == 4) {
-    numerator = horner<T>(y, NUMERATOR_SINGLE, 0, 3);
-    denominator = horner<T>(y, DENOMINATOR_SINGLE, 0, 4);
-  } else {
-    const y2 = v128.mul<T>(y, y);
-    numerator = polynomial<T>(y, y2, 0, NUMERATOR_DOUBLE, 9);
-    denominator = polynomial<T>(y, y2, 0, DENOMINATOR_DOUBLE, 10);
-  }
+  if (sizeof<T>() == 8) return inverseOfHOfDoubles(y);
+  return addSlope<f32>(y, horner<f32>(y, NUMERATOR_SINGLE, 0, 3), horner<f32>(y, DENOMINATOR_SINGLE, 0, 4));
+}
+
+/** One function for both that need it, for the sake of size: float64 is not where speed is asked for. */
+function inverseOfHOfDoubles(y: v128): v128 {
+  const y2 = f64x2.mul(y, y);
+  const numerator = polynomial<f64>(y, y2, 0, NUMERATOR_DOUBLE, 9);
+  return addSlope<f64>(y, numerator, polynomial<f64>(y, y2, 0, DENOMINATOR_DOUBLE, 10));
+}
+
+// @ts-ignore: decorator
+@inline
+function addSlope<T>(y: v128, numerator: v128, denominator: v128): v128 {
   return multiplyAdd<T>(y, scalar<T>(SLOPE), v128.div<T>(numerator, denominator));
 }
 

@@ -49,9 +49,7 @@ function someSpecial<T>(x: v128): bool {
   return v128.any_true(sizeof<T>() == 4 ? i32x4.gt_s(offset, limit) : i64x2.gt_s(offset, limit));
 }
 
-/** `bias` where x is positive and finite; elsewhere what makes bias minus it the logarithm: -∞, ∞ or NaN. */
-// @ts-ignore: decorator
-@inline
+/** `bias` where x is positive and finite; elsewhere what makes the exponent, minus it, the logarithm: -∞, ∞ or NaN. */
 function withLimits<T>(x: v128, bias: v128): v128 {
   const limit = v128.sub<T>(v128.div<T>(scalar<T>(ONE), v128.abs<T>(x)), v128.sqrt<T>(x));
   const infinity = v128.neg<T>(scalar<T>(EXPONENT_MASK));
@@ -104,7 +102,7 @@ export function logarithmOnePlus<T>(x: v128): v128 {
     correction = v128.and(correction, v128.eq<T>(bias, scalar<T>(BIASED_INTEGER)));
   }
   // The result has the sign of x; of zeros only the sign is left.
-  return v128.or(evaluate<T>(sum, bias, correction), signBit<T>(x));
+  return v128.or(evaluateCorrected<T>(sum, bias, correction), signBit<T>(x));
 }
 
 /** log(1 + x) for x between 0 and 1. */
@@ -112,7 +110,12 @@ export function logarithmOnePlus<T>(x: v128): v128 {
 @inline
 export function logarithmOnePlusFraction<T>(x: v128): v128 {
   const sum = v128.add<T>(scalar<T>(ONE), x);
-  return evaluate<T>(sum, scalar<T>(BIASED_INTEGER), lostInSum<T>(x, sum));
+  return evaluateCorrected<T>(sum, scalar<T>(BIASED_INTEGER), lostInSum<T>(x, sum));
+}
+
+/** One function for those that need a correction, for the sake of size. */
+function evaluateCorrected<T>(x: v128, bias: v128, correction: v128): v128 {
+  return evaluate<T>(x, bias, correction);
 }
 
 /** What log(1 + x) loses by the rounding of sum = 1 + x, to first order. */

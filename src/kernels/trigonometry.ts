@@ -1,4 +1,4 @@
-// Sine and cosine of two doubles, after fdlibm (Sun Microsystems, e_rem_pio2.c, k_sin.c, k_cos.c).
+// Sine and cosine, after fdlibm (Sun Microsystems, e_rem_pio2.c, k_sin.c, k_cos.c).
 import { multiplyAdd } from "./simd";
 import { entry, polynomial, signBit } from "./vector";
 
@@ -52,11 +52,34 @@ function scalar(index: i32): v128 {
   return entry<f64>(0, TABLE, index);
 }
 
+/** sin x in each lane. */
+// @ts-ignore: decorator
+@inline
+export function sine<T>(x: v128): v128 {
+  return sinusoids<T>(x, 0);
+}
+
+/** cos x in each lane. */
+// @ts-ignore: decorator
+@inline
+export function cosine<T>(x: v128): v128 {
+  return sinusoids<T>(x, 1);
+}
+
+// @ts-ignore: decorator
+@inline
+function sinusoids<T>(x: v128, quarters: i64): v128 {
+  if (sizeof<T>() == 8) return sinusoid<f64>(x, quarters);
+  const low = sinusoid<f32>(f64x2.promote_low_f32x4(x), quarters);
+  const high = sinusoid<f32>(f64x2.promote_low_f32x4(v128.shuffle<f64>(x, x, 1, 1)), quarters);
+  return v128.shuffle<f64>(f32x4.demote_f64x2_zero(low), f32x4.demote_f64x2_zero(high), 0, 2);
+}
+
 /**
- * The sines (cosine = 0) or cosines (1) of two doubles: float64 results to 1 ulp, or with T = f32 cheaper ones that
- * are meant to be rounded to float32 and for which x must have come from float32.
+ * sin(x + quarters π/2) of two doubles: the sine for no quarters, the cosine for one. T = f32 means that x comes from
+ * float32 and the result goes there, which is cheaper.
  */
-export function sinusoid<T>(x: v128, cosine: i64): v128 {
+function sinusoid<T>(x: v128, quarters: i64): v128 {
   const precise = sizeof<T>() == 8;
   const magnitude = f64x2.abs(x);
   let rounded = multiplyAdd<f64>(magnitude, scalar(TWO_OVER_PI), scalar(ROUND));
@@ -98,20 +121,20 @@ export function sinusoid<T>(x: v128, cosine: i64): v128 {
   const head = f64x2.sub(scalar(ONE), halfZ);
   const sineSeries = polynomial<f64>(z, z2, 0, precise ? SINE_DOUBLE : SINE_SINGLE, precise ? 5 : 2);
   const cosineSeries = polynomial<f64>(z, z2, 0, precise ? COSINE_DOUBLE : COSINE_SINGLE, precise ? 5 : 2);
-  let sine = f64x2.mul(f64x2.mul(z, r), sineSeries);
-  let cosine_ = f64x2.mul(z2, cosineSeries);
+  let sineRest = f64x2.mul(f64x2.mul(z, r), sineSeries);
+  let cosineRest = f64x2.mul(z2, cosineSeries);
   if (precise) {
     // sin(r + low) = sin r + low (1 - r²/2), cos(r + low) = cos r - r low, and what the subtraction 1 - r²/2 lost
-    sine = f64x2.add(sine, f64x2.sub(low, f64x2.mul(halfZ, low)));
+    sineRest = f64x2.add(sineRest, f64x2.sub(low, f64x2.mul(halfZ, low)));
     const lost = f64x2.sub(f64x2.sub(scalar(ONE), head), halfZ);
-    cosine_ = f64x2.add(cosine_, f64x2.sub(lost, f64x2.mul(r, low)));
+    cosineRest = f64x2.add(cosineRest, f64x2.sub(lost, f64x2.mul(r, low)));
   }
-  const quadrant = i64x2.add(rounded, i64x2.splat(cosine));
+  const quadrant = i64x2.add(rounded, i64x2.splat(quarters));
   const isOdd = i64x2.lt_s(i64x2.shl(quadrant, 63), i64x2.splat(0));
   const sign = i64x2.shl(i64x2.shr_u(quadrant, 1), 63);
-  const result = v128.xor(v128.bitselect(f64x2.add(head, cosine_), f64x2.add(r, sine), isOdd), sign);
+  const result = v128.xor(v128.bitselect(f64x2.add(head, cosineRest), f64x2.add(r, sineRest), isOdd), sign);
   // The sine is odd in x.
-  return cosine ? result : v128.xor(result, signBit<f64>(x));
+  return quarters ? result : v128.xor(result, signBit<f64>(x));
 }
 
 /**

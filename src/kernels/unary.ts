@@ -2,11 +2,10 @@
 import { errorFunction, gelu } from "./erf";
 import { exponential, exponentialMinusOne } from "./exponential";
 import { logarithm, logarithmOnePlus } from "./logarithm";
-import { loadPartial, storePartial } from "./partial";
 import { geluTanh, sigmoid, silu, softplus } from "./sigmoid";
 import { lanes } from "./simd";
 import { hyperbolicTangent } from "./tanh";
-import { sinusoid } from "./trigonometry";
+import { cosine, sine } from "./trigonometry";
 
 const NEG = 0;
 const ABS = 1;
@@ -49,8 +48,8 @@ function vector<T>(op: i32, x: v128): v128 {
     if (op == SQRT) return v128.sqrt<T>(x);
     if (op == RSQRT) return v128.div<T>(one, v128.sqrt<T>(x));
     if (op == RECIPROCAL) return v128.div<T>(one, x);
-    if (op == SIN) return trigonometric<T>(x, 0);
-    if (op == COS) return trigonometric<T>(x, 1);
+    if (op == SIN) return sine<T>(x);
+    if (op == COS) return cosine<T>(x);
     if (op == TANH) return hyperbolicTangent<T>(x);
     if (op == SIGMOID) return sigmoid<T>(x);
     if (op == RELU) return v128.pmax<T>(x, i64x2.splat(0));
@@ -76,20 +75,11 @@ function sign<T>(x: v128): v128 {
   return v128.bitselect(v128.or(one, v128.xor(x, magnitude)), x, v128.gt<T>(magnitude, i64x2.splat(0)));
 }
 
-// @ts-ignore: decorator
-@inline
-function trigonometric<T>(x: v128, quarters: i64): v128 {
-  if (sizeof<T>() == 8) return sinusoid<T>(x, quarters);
-  const low = f32x4.demote_f64x2_zero(sinusoid<T>(f64x2.promote_low_f32x4(x), quarters));
-  const high = f32x4.demote_f64x2_zero(sinusoid<T>(f64x2.promote_low_f32x4(v128.shuffle<f64>(x, x, 1, 1)), quarters));
-  return v128.shuffle<f64>(low, high, 0, 2);
-}
-
 /** Functions so short that the loop around them costs as much, and those of which most is expected. */
 // @ts-ignore: decorator
 @inline
 function isPaired<T>(op: i32): bool {
-  if (op == EXP) return sizeof<T>() == 4;
+  if (op == EXP || op == GELU) return sizeof<T>() == 4;
   return op <= ROUND;
 }
 
@@ -119,23 +109,27 @@ function map<T>(op: i32, x: usize, out: usize, n: i32): void {
 // @ts-ignore: decorator
 @inline
 function loadUpTo<T>(x: usize, n: i32): v128 {
-  return n >= lanes<T>() ? v128.load(x) : loadRest<T>(x, n);
+  return n >= lanes<T>() ? v128.load(x) : loadRest(x, x + <usize>n * sizeof<T>());
 }
 
 // @ts-ignore: decorator
 @inline
 function storeUpTo<T>(out: usize, result: v128, n: i32): void {
   if (n >= lanes<T>()) v128.store(out, result);
-  else storeRest<T>(out, result, n);
+  else storeRest(out, out + <usize>n * sizeof<T>(), result);
 }
 
-// These two are no inline functions, for the sake of size.
-function loadRest<T>(x: usize, n: i32): v128 {
-  return loadPartial<T>(x, n, i64x2.splat(0));
+// The 32-bit pieces of an incomplete vector, whatever they hold, one after another: one small function for all types.
+function loadRest(address: usize, end: usize): v128 {
+  if (address == end) return i64x2.splat(0);
+  const rest = loadRest(address + 4, end);
+  return i32x4.replace_lane(v128.shuffle<i32>(rest, rest, 0, 0, 1, 2), 0, load<i32>(address));
 }
 
-function storeRest<T>(out: usize, result: v128, n: i32): void {
-  storePartial<T>(out, result, n);
+function storeRest(address: usize, end: usize, result: v128): void {
+  if (address == end) return;
+  store<i32>(address, i32x4.extract_lane(result, 0));
+  storeRest(address + 4, end, v128.shuffle<i32>(result, result, 1, 2, 3, 3));
 }
 
 export function neg_f32(x: usize, out: usize, n: i32): void {

@@ -4,6 +4,7 @@
 // moved together. So nobody has to free anything, and no working set is too large.
 import type { DType, TypedArray } from '../core/dtype.js'
 import { MemoryError } from '../core/errors.js'
+import { LARGEST_COUNT } from '../core/shape.js'
 import { heapBase, kernels } from '../runtime/kernels.js'
 import { CLASSES, capacityOf, classOf } from './blocks.js'
 import { growTo, heap, viewOf } from './heap.js'
@@ -30,7 +31,7 @@ interface Region {
 
 const state = {
   /** How far the arena reaches before it is reclaimed. */
-  budget: 32 * MEBIBYTE,
+  budget: 16 * MEBIBYTE,
   /** To where the budget may grow by itself when the working set does not fit. */
   maximumBudget: 1024 * MEBIBYTE,
   /** End of the arena. */
@@ -140,6 +141,11 @@ export function setArenaBudget(budget: number, maximumBudget = Math.max(budget, 
 }
 
 function place(storage: Storage): void {
+  if (storage.bytes > ADDRESS_LIMIT || storage.length > LARGEST_COUNT) {
+    throw new MemoryError(
+      `${storage.length} numbers, ${storage.bytes} bytes, do not fit: one tensor holds at most ${LARGEST_COUNT} numbers in ${ADDRESS_LIMIT} bytes`,
+    )
+  }
   if (residents.length >= state.residentLimit) reclaim(false)
   const blockClass = classOf(storage.bytes)
   storage.blockClass = blockClass

@@ -1,6 +1,7 @@
-import type { DType } from '../core/dtype.js'
+import { checkFloating, type DType } from '../core/dtype.js'
 import { ArgumentError, IndexError, ShapeError } from '../core/errors.js'
 import { composite } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { checkInteger, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from '../ops/arguments.js'
@@ -37,6 +38,9 @@ export interface SelfAttentionOptions {
   readonly dtype?: DType
 }
 
+// Parameters and options are read before a scope opens: either may be a getter of the user's, whose tensors are not the
+// library's to free.
+
 /**
  * One head of self-attention over the rows of X (…, N, D):
  *
@@ -59,6 +63,8 @@ export class SelfAttention extends Module {
   /** @throws ArgumentError where a dimension is no whole number of at least 1, or the scale is none of its kinds */
   constructor(options: SelfAttentionOptions) {
     super()
+    requireOptions('SelfAttention', options, 'inputDim')
+    checkOptions('SelfAttention', options, ['inputDim', 'keyDim', 'valueDim', 'scale', 'dtype'])
     const { inputDim, keyDim = inputDim, valueDim = keyDim, scale = 'sqrt', dtype = 'float32' } = options
     for (const [name, size] of Object.entries({ inputDim, keyDim, valueDim }))
       checkInteger('SelfAttention', name, size, 1)
@@ -66,6 +72,7 @@ export class SelfAttention extends Module {
     this.keyDim = keyDim
     this.valueDim = valueDim
     this.scale = scaleFactor('SelfAttention', scale, keyDim)
+    checkFloating('SelfAttention', dtype)
     this.WQ = glorotUniform(keyDim, inputDim, dtype)
     this.WK = glorotUniform(keyDim, inputDim, dtype)
     this.WV = glorotUniform(valueDim, inputDim, dtype)
@@ -73,26 +80,38 @@ export class SelfAttention extends Module {
 
   /** Y (…, N, d_v) for X (…, N, D). */
   forward(x: Tensor, options: MaskOptions = {}): Tensor {
-    return composite(() => matmul(this.#weights(x, options), linear(x, this.WV)))
+    const { WQ, WK, WV } = this
+    const settings = { ...options }
+    return composite(() => {
+      const weights = this.#weights(x, WQ, WK, settings)
+      return matmul(weights, linear(x, WV))
+    })
   }
 
   /** A (…, N, N): row n is how n spreads its attention. */
   attention(x: Tensor, options: MaskOptions = {}): Tensor {
-    return composite(() => this.#weights(x, options))
+    const { WQ, WK } = this
+    const settings = { ...options }
+    return composite(() => this.#weights(x, WQ, WK, settings))
   }
 
-  #weights(x: Tensor, options: MaskOptions): Tensor {
+  #weights(x: Tensor, WQ: Tensor, WK: Tensor, options: MaskOptions): Tensor {
     checkRows('SelfAttention', x, this.inputDim)
-    const q = linear(x, this.WQ)
-    const k = linear(x, this.WK)
+    checkOptions('SelfAttention', options, MASK_OPTIONS)
+    const q = linear(x, WQ)
+    const k = linear(x, WK)
     return attentionWeights(q, k, { ...options, scale: this.scale })
   }
 
   /** The bilinear form M = W_Qᵀ W_K (D × D), with which S = X M Xᵀ. */
   bilinearForm(): Tensor {
-    return composite(() => matmul(transpose(this.WQ), this.WK))
+    const { WQ, WK } = this
+    return composite(() => matmul(transpose(WQ), WK))
   }
 }
+
+/** What makes queries and keys. */
+type QueryAndKey = Pick<MultiHeadAttention, 'WQ' | 'WK' | 'bQ' | 'bK'>
 
 /** Options of `MultiHeadAttention`. */
 export interface MultiHeadAttentionOptions {
@@ -146,6 +165,9 @@ export class MultiHeadAttention extends Module {
    */
   constructor(options: MultiHeadAttentionOptions) {
     super()
+    requireOptions('MultiHeadAttention', options, 'embedDim')
+    const known = ['embedDim', 'numHeads', 'keyDim', 'valueDim', 'scale', 'bias', 'dtype']
+    checkOptions('MultiHeadAttention', options, known)
     const { embedDim, numHeads, scale = 'sqrt', bias = false, dtype = 'float32' } = options
     const op = 'MultiHeadAttention'
     checkInteger(op, 'embedDim', embedDim, 1)
@@ -163,6 +185,8 @@ export class MultiHeadAttention extends Module {
     this.keyDim = keyDim
     this.valueDim = valueDim
     this.scale = scaleFactor(op, scale, keyDim)
+    if (typeof bias !== 'boolean') throw new ArgumentError(`${op}: bias must be true or false, got ${String(bias)}`)
+    checkFloating(op, dtype)
     this.WQ = glorotUniform(numHeads * keyDim, embedDim, dtype)
     this.WK = glorotUniform(numHeads * keyDim, embedDim, dtype)
     this.WV = glorotUniform(numHeads * valueDim, embedDim, dtype)
@@ -176,22 +200,28 @@ export class MultiHeadAttention extends Module {
 
   /** Y (…, N, D) for X (…, N, D). Masks broadcast to (…, H, N, N). */
   forward(x: Tensor, options: MaskOptions = {}): Tensor {
+    const { WQ, WK, WV, WO, bQ, bK, bV, bO } = this
+    const settings = { ...options }
     return composite(() => {
-      const v = this.#splitHeads(linear(x, this.WV, this.bV ?? undefined))
-      const y = matmul(this.#weights(x, options), v)
-      return linear(concat(unstack(y, -3), -1), this.WO, this.bO ?? undefined)
+      const weights = this.#weights(x, { WQ, WK, bQ, bK }, settings)
+      const v = this.#splitHeads(linear(x, WV, bV ?? undefined))
+      const y = matmul(weights, v)
+      return linear(concat(unstack(y, -3), -1), WO, bO ?? undefined)
     })
   }
 
   /** A (…, H, N, N): for each head, row n is how n spreads its attention. Masks broadcast to this shape. */
   attention(x: Tensor, options: MaskOptions = {}): Tensor {
-    return composite(() => this.#weights(x, options))
+    const { WQ, WK, bQ, bK } = this
+    const settings = { ...options }
+    return composite(() => this.#weights(x, { WQ, WK, bQ, bK }, settings))
   }
 
-  #weights(x: Tensor, options: MaskOptions): Tensor {
+  #weights(x: Tensor, { WQ, WK, bQ, bK }: QueryAndKey, options: MaskOptions): Tensor {
     checkRows('MultiHeadAttention', x, this.embedDim)
-    const q = this.#splitHeads(linear(x, this.WQ, this.bQ ?? undefined))
-    const k = this.#splitHeads(linear(x, this.WK, this.bK ?? undefined))
+    checkOptions('MultiHeadAttention', options, MASK_OPTIONS)
+    const q = this.#splitHeads(linear(x, WQ, bQ ?? undefined))
+    const k = this.#splitHeads(linear(x, WK, bK ?? undefined))
     return attentionWeights(q, k, { ...options, scale: this.scale })
   }
 
@@ -225,10 +255,9 @@ export class MultiHeadAttention extends Module {
 
   /** The bilinear form M = W_Q⁽ʰ⁾ᵀ W_K⁽ʰ⁾ (D × D) of one head, with which (without biases) S = X M Xᵀ. */
   bilinearForm(index: number): Tensor {
-    return composite(() => {
-      const h = this.#headIndex(index)
-      return matmul(transpose(this.#rows(this.WQ, h, this.keyDim)), this.#rows(this.WK, h, this.keyDim))
-    })
+    const { WQ, WK } = this
+    const h = this.#headIndex(index)
+    return composite(() => matmul(transpose(this.#rows(WQ, h, this.keyDim)), this.#rows(WK, h, this.keyDim)))
   }
 
   /** (…, N, H·d) as (…, H, N, d). A view. */
@@ -239,6 +268,12 @@ export class MultiHeadAttention extends Module {
     return permute(split, [...batch.keys(), batch.length + 1, batch.length, batch.length + 2])
   }
 }
+
+function requireOptions(op: string, options: unknown, example: string): void {
+  if (options === undefined) throw new ArgumentError(`${op}: options are required, for example { ${example}: 32, … }`)
+}
+
+const MASK_OPTIONS = ['mask', 'causal']
 
 function checkRows(op: string, x: Tensor, dim: number): void {
   checkTensor(op, x)

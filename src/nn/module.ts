@@ -63,6 +63,9 @@ export abstract class Module {
    * @throws ArgumentError where names or shapes do not match exactly; it lists them all, and nothing is changed
    */
   loadStateDict(state: StateDict): void {
+    if (typeof state !== 'object' || state === null) {
+      throw new ArgumentError(`loadStateDict: the state must be an object of named tensors, got ${String(state)}`)
+    }
     const parameters = new Map(this.namedParameters())
     const missing = [...parameters.keys()].filter((name) => !Object.hasOwn(state, name))
     const unexpected = Object.keys(state).filter((name) => !parameters.has(name))

@@ -1,7 +1,9 @@
 // Activation functions of neural networks beside relu, gelu, sigmoid and tanh (in unary.ts).
+
 import { checkFloating } from '../core/dtype.js'
 import { ArgumentError } from '../core/errors.js'
 import { composite } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
 import { add, annihilate, scale } from './arithmetic.js'
@@ -44,6 +46,7 @@ export function logSigmoid(x: Tensor): Tensor {
  * @throws ArgumentError unless the slope is a number; DTypeError unless x is floating
  */
 export function leakyRelu(x: Tensor, options: { readonly negativeSlope?: number } = {}): Tensor {
+  checkOptions('leakyRelu', options, ['negativeSlope'])
   const { negativeSlope = 0.01 } = options
   checkActivation('leakyRelu', x, 'negativeSlope', negativeSlope)
   return composite(() => where(gt(x, 0), x, scale(x, negativeSlope)))
@@ -57,6 +60,7 @@ export function leakyRelu(x: Tensor, options: { readonly negativeSlope?: number 
  * @throws ArgumentError unless alpha is a number; DTypeError unless x is floating
  */
 export function elu(x: Tensor, options: { readonly alpha?: number } = {}): Tensor {
+  checkOptions('elu', options, ['alpha'])
   const { alpha = 1 } = options
   checkActivation('elu', x, 'alpha', alpha)
   return composite(() => {
@@ -68,6 +72,7 @@ export function elu(x: Tensor, options: { readonly alpha?: number } = {}): Tenso
 
 /** `clamp(x, { min, max })`, by default between −1 and 1. Derivative: 1 within the bounds and at them, else 0. */
 export function hardtanh(x: Tensor, options: ClampOptions = {}): Tensor {
+  checkOptions('hardtanh', options, ['min', 'max'])
   const { min = -1, max = 1 } = options
   checkActivation('hardtanh', x, 'min', min)
   checkActivation('hardtanh', x, 'max', max)

@@ -67,8 +67,19 @@ export const annihilate: (g: Operand, d: Operand) => Tensor = binary(
   'annihilate',
   'annihilate',
   [
-    [[1], (g, call) => annihilate(g, call.input(1))],
-    [[0], (g, call) => annihilate(g, call.input(0))],
+    [[1], (h, call) => annihilate(h, call.input(1))],
+    [[0], (h, call) => annihilateBoth(h, call.input(0))],
+  ],
+  { floating: true },
+)
+
+/** The product of two cotangents, 0 where either is exactly 0: the derivative of `g ⊗ d` towards d is g, even beside ∞. */
+export const annihilateBoth: (h: Operand, g: Operand) => Tensor = binary(
+  'annihilateBoth',
+  'annihilateBoth',
+  [
+    [[1], (h, call) => annihilate(h, call.input(1))],
+    [[0], (h, call) => annihilate(h, call.input(0))],
   ],
   { floating: true },
 )
@@ -152,7 +163,12 @@ const scaleOperation: Operation<number> = {
     kernel(addressOf(x.storage), addressOf(cell.storage), to, out.storage.length, 1, 0, 0)
     return out
   },
-  derivatives: [{ saves: [], rule: (g, call) => scale(g, call.attributes) }],
+  derivatives: [
+    {
+      saves: [],
+      rule: (g, { attributes: factor }) => (Number.isFinite(factor) ? scale(g, factor) : annihilate(g, factor)),
+    },
+  ],
 }
 
 /**

@@ -1,5 +1,7 @@
+import { checkFloating, promoteTypes } from '../core/dtype.js'
 import { ArgumentError, DTypeError, ShapeError } from '../core/errors.js'
 import { composite } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { broadcastsTo, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
@@ -39,19 +41,23 @@ export interface DotProductAttentionOptions extends AttentionOptions {
  * @returns (…, queries, keys); rows sum to 1, fully masked rows are 0
  */
 export function attentionWeights(q: Tensor, k: Tensor, options: AttentionOptions = {}): Tensor {
+  checkOptions('scaledDotProductAttention', options, ['mask', 'causal', 'scale'])
   checkTensor('scaledDotProductAttention', q, 'q')
   checkTensor('scaledDotProductAttention', k, 'k')
+  checkFloating('scaledDotProductAttention', promoteTypes(q.dtype, k.dtype))
   const keyDim = q.shape[q.ndim - 1]
   if (q.ndim < 2 || k.ndim < 2 || keyDim !== k.shape[k.ndim - 1]) {
     throw new ShapeError(
       `scaledDotProductAttention: q ${showShape(q.shape)} and k ${showShape(k.shape)} must be (…, queries, d_k) and (…, keys, d_k) with the same d_k`,
     )
   }
-  const { scale: factor = 1 / Math.sqrt(keyDim as number) } = options
+  const { scale: factor = 1 / Math.sqrt(Math.max(1, keyDim as number)) } = options
   if (typeof factor !== 'number') {
     throw new ArgumentError(`scaledDotProductAttention: scale must be a number, got ${typeof factor}`)
   }
-  return composite(() => softmax(masked(scale(matmul(q, transpose(k)), factor), options)))
+  // Read before the scope opens: an option may be a getter of the user's, whose tensors are not the library's to free.
+  const { mask, causal } = options
+  return composite(() => softmax(masked(scale(matmul(q, transpose(k)), factor), { mask, causal })))
 }
 
 /**
@@ -70,15 +76,18 @@ export function scaledDotProductAttention(
   v: Tensor,
   options: DotProductAttentionOptions = {},
 ): Tensor {
+  checkOptions('scaledDotProductAttention', options, ['mask', 'causal', 'scale', 'dropout'])
+  checkTensor('scaledDotProductAttention', q, 'q')
+  checkTensor('scaledDotProductAttention', k, 'k')
   checkTensor('scaledDotProductAttention', v, 'v')
   if (v.ndim < 2 || v.shape[v.ndim - 2] !== k.shape[k.ndim - 2]) {
     throw new ShapeError(
       `scaledDotProductAttention: k ${showShape(k.shape)} and v ${showShape(v.shape)} must have the same number of keys`,
     )
   }
-  const { dropout: p = 0 } = options
+  const { dropout: p = 0, ...settings } = options
   return composite(() => {
-    const weights = attentionWeights(q, k, options)
+    const weights = attentionWeights(q, k, settings)
     return matmul(p === 0 ? weights : dropout(weights, { p }), v)
   })
 }
@@ -97,6 +106,9 @@ function masked(scores: Tensor, { mask, causal = false }: MaskOptions): Tensor {
       throw new DTypeError('scaledDotProductAttention: a mask is bool (true = allowed) or floating (added), got int32')
     }
     result = mask.dtype === 'bool' ? where(mask, result, Number.NEGATIVE_INFINITY) : add(result, mask)
+  }
+  if (typeof causal !== 'boolean') {
+    throw new ArgumentError(`scaledDotProductAttention: causal must be true or false, got ${String(causal)}`)
   }
   if (causal) {
     const [queries, keys] = scores.shape.slice(-2) as [number, number]

@@ -20,10 +20,10 @@ export const lt: Comparison = binary('lt', 'less', null, bool)
 export const le: Comparison = binary('le', 'lessOrEqual', null, bool)
 
 /** `a > b`, as bool. Broadcasts; promotes. */
-export const gt: Comparison = (a, b) => lt(b, a)
+export const gt: Comparison = binary('gt', 'less', null, { ...bool, swapped: true })
 
 /** `a ≥ b`, as bool. Broadcasts; promotes. */
-export const ge: Comparison = (a, b) => le(b, a)
+export const ge: Comparison = binary('ge', 'lessOrEqual', null, { ...bool, swapped: true })
 
 const both = binary('logicalAnd', 'minimum', null)
 const either = binary('logicalOr', 'maximum', null)

@@ -1,5 +1,6 @@
 import { ArgumentError, ShapeError } from '../core/errors.js'
 import { composite } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { checkInteger, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
@@ -39,6 +40,7 @@ export interface ConvolutionOptions {
 export function conv2d(x: Tensor, weight: Tensor, bias?: Tensor, options: ConvolutionOptions = {}): Tensor {
   checkImages('conv2d', x)
   checkTensor('conv2d', weight, 'the weight')
+  checkOptions('conv2d', options, ['stride', 'padding', 'dilation', 'groups'])
   const { groups = 1 } = options
   checkInteger('conv2d', 'groups', groups, 1)
   const stride = pairOf('conv2d', 'stride', options.stride ?? 1, 1)

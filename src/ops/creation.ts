@@ -1,7 +1,9 @@
 // Making tensors from numbers.
+
 import { empty } from '../core/contiguous.js'
-import { checkDType, type DType, type TypedArray } from '../core/dtype.js'
-import { ArgumentError, DTypeError, IndexError, ShapeError } from '../core/errors.js'
+import { checkDType, type DType, promoteTypes, type TypedArray } from '../core/dtype.js'
+import { ArgumentError, DTypeError, IndexError, MemoryError, ShapeError } from '../core/errors.js'
+import { checkOptions } from '../core/options.js'
 import { checkInteger, checkShape, type Shape, showShape, sizeOf } from '../core/shape.js'
 import { isTensor, type NestedArray, type Tensor } from '../core/tensor.js'
 import { addressOf, tick } from '../memory/arena.js'
@@ -13,6 +15,13 @@ export interface TensorOptions {
   readonly dtype?: DType | undefined
   /** Whether the new tensor is a leaf whose gradient `backward` gathers (floating dtypes only); default false. */
   readonly requiresGrad?: boolean | undefined
+}
+
+const TENSOR_OPTIONS = ['dtype', 'requiresGrad']
+
+/** Throws unless these are options of a new tensor. */
+export function checkTensorOptions(op: string, options: unknown): void {
+  checkOptions(op, options, TENSOR_OPTIONS)
 }
 
 /** What `tensor` takes: a number or boolean, nested arrays of them, or a typed array. */
@@ -36,6 +45,7 @@ interface Flat {
  * @throws ArgumentError for anything else in the arrays
  */
 export function tensor(data: TensorData, options: TensorOptions & { readonly shape?: Shape } = {}): Tensor {
+  checkOptions('tensor', options, [...TENSOR_OPTIONS, 'shape'])
   const flat = flatten(data)
   const { dtype = flat.dtype, shape = flat.shape } = options
   checkDType('tensor', dtype)
@@ -45,7 +55,7 @@ export function tensor(data: TensorData, options: TensorOptions & { readonly sha
       `tensor: ${flat.values.length} numbers do not fill shape ${showShape(shape)}, which has ${sizeOf(shape)}`,
     )
   }
-  if (dtype === 'int32' && flat.dtype !== 'int32') checkWhole(flat.values)
+  if (dtype === 'int32' && flat.dtype !== 'int32') checkWhole('tensor', flat.values)
   return finish(
     make(dtype, [...shape], (view, start, length) => {
       if (dtype === 'bool') for (let i = 0; i < length; i++) view[start + i] = flat.values[i] === 0 ? 0 : 1
@@ -55,11 +65,13 @@ export function tensor(data: TensorData, options: TensorOptions & { readonly sha
   )
 }
 
-function checkWhole(values: ArrayLike<number>): void {
+const DEEPEST = 200
+
+function checkWhole(op: string, values: ArrayLike<number>): void {
   for (let i = 0; i < values.length; i++) {
     if ((values[i] as number) !== ((values[i] as number) | 0)) {
       throw new DTypeError(
-        `tensor: ${values[i]} is no 32-bit whole number; make a float tensor, and truncate with .to('int32') if that is meant`,
+        `${op}: ${values[i]} is no 32-bit whole number; make a float tensor, and truncate with .to('int32') if that is meant`,
       )
     }
   }
@@ -76,9 +88,12 @@ function flatten(data: TensorData): Flat {
   const values: number[] = []
   const shape: number[] = []
   let booleans = 0
+  let typed: DType | undefined
   const visit = (value: TensorData, axis: number): void => {
     const list = ArrayBuffer.isView(value) ? typedArray(value) : value
-    if (typeof list === 'object' && list !== null && !isTensor(list)) {
+    if (Array.isArray(list) || ArrayBuffer.isView(list)) {
+      if (axis > DEEPEST) throw new ShapeError(`tensor: lists are nested deeper than ${DEEPEST}, or contain themselves`)
+      if (ArrayBuffer.isView(list)) typed = promoteTypes(typed ?? 'bool', dtypeOf(list))
       const items = list as ArrayLike<TensorData>
       if (values.length === 0 && shape.length === axis && !closed) shape.push(items.length)
       if (shape.length <= axis || shape[axis] !== items.length) {
@@ -101,7 +116,8 @@ function flatten(data: TensorData): Flat {
   }
   let closed = false
   visit(data, 0)
-  return { values, shape, dtype: booleans > 0 && booleans === values.length ? 'bool' : 'float32' }
+  const plain = booleans > 0 && booleans === values.length ? 'bool' : 'float32'
+  return { values, shape, dtype: typed ?? plain }
 }
 
 function typedArray(view: ArrayBufferView): TypedArray {
@@ -115,7 +131,8 @@ function typedArray(view: ArrayBufferView): TypedArray {
 function dtypeOf(array: ArrayBufferView): DType {
   if (array instanceof Float64Array) return 'float64'
   if (array instanceof Float32Array || array instanceof Uint32Array) return 'float32'
-  return 'int32'
+  // Not every engine has Float16Array, so its name decides.
+  return Object.prototype.toString.call(array) === '[object Float16Array]' ? 'float32' : 'int32'
 }
 
 function notNumbers(value: unknown): ArgumentError {
@@ -136,16 +153,17 @@ function make(dtype: DType, shape: Shape, write: (view: TypedArray, start: numbe
 
 /** Applies what the options say of the finished tensor. */
 export function finish(result: Tensor, options: TensorOptions): Tensor {
-  return options.requiresGrad === true ? result.requiresGrad_() : result
+  const { requiresGrad = false } = options
+  return result.requiresGrad_(requiresGrad)
 }
 
-/** A tensor of one number repeated. */
-export function full(shape: Shape, value: number, options: TensorOptions = {}): Tensor {
-  checkShape('full', shape)
-  if (typeof value !== 'number') throw new ArgumentError(`full: the value must be a number, got ${typeof value}`)
+function filled(op: string, shape: Shape, value: number, options: TensorOptions = {}): Tensor {
+  checkShape(op, shape)
+  checkTensorOptions(op, options)
+  if (typeof value !== 'number') throw new ArgumentError(`${op}: the value must be a number, got ${typeof value}`)
   const { dtype = 'float32' } = options
-  checkDType('full', dtype)
-  if (dtype === 'int32') checkWhole([value])
+  checkDType(op, dtype)
+  if (dtype === 'int32') checkWhole(op, [value])
   const stored = dtype === 'bool' ? Number(value !== 0) : value
   return finish(
     make(dtype, [...shape], (view, start, length) => void view.fill(stored, start, start + length)),
@@ -153,35 +171,46 @@ export function full(shape: Shape, value: number, options: TensorOptions = {}): 
   )
 }
 
+function filledLike(op: string, x: Tensor, value: number, options: TensorOptions = {}): Tensor {
+  checkTensor(op, x)
+  checkTensorOptions(op, options)
+  return filled(op, x.shape, value, { ...options, dtype: options.dtype ?? x.dtype })
+}
+
+/** A tensor of one number repeated. */
+export function full(shape: Shape, value: number, options?: TensorOptions): Tensor {
+  return filled('full', shape, value, options)
+}
+
 /** A tensor of zeros. */
 export function zeros(shape: Shape, options?: TensorOptions): Tensor {
-  return full(shape, 0, options)
+  return filled('zeros', shape, 0, options)
 }
 
 /** A tensor of ones. */
 export function ones(shape: Shape, options?: TensorOptions): Tensor {
-  return full(shape, 1, options)
+  return filled('ones', shape, 1, options)
 }
 
 /** Like `x` in shape and, unless given, dtype, filled with one number. */
-export function fullLike(x: Tensor, value: number, options: TensorOptions = {}): Tensor {
-  checkTensor('fullLike', x)
-  return full(x.shape, value, { ...options, dtype: options.dtype ?? x.dtype })
+export function fullLike(x: Tensor, value: number, options?: TensorOptions): Tensor {
+  return filledLike('fullLike', x, value, options)
 }
 
 /** Zeros like `x` in shape and, unless given, dtype. */
 export function zerosLike(x: Tensor, options?: TensorOptions): Tensor {
-  return fullLike(x, 0, options)
+  return filledLike('zerosLike', x, 0, options)
 }
 
 /** Ones like `x` in shape and, unless given, dtype. */
 export function onesLike(x: Tensor, options?: TensorOptions): Tensor {
-  return fullLike(x, 1, options)
+  return filledLike('onesLike', x, 1, options)
 }
 
 /** The identity matrix of n rows, or n × m with ones on the main diagonal. */
 export function eye(n: number, m: number = n, options: TensorOptions = {}): Tensor {
   checkShape('eye', [n, m])
+  checkTensorOptions('eye', options)
   const { dtype = 'float32' } = options
   checkDType('eye', dtype)
   return finish(
@@ -204,16 +233,32 @@ export function arange(start: number, end: number, options?: TensorOptions): Ten
 export function arange(start: number, end: number, step: number, options?: TensorOptions): Tensor
 export function arange(first: number, ...rest: (number | TensorOptions | undefined)[]): Tensor {
   const numbers = [first, ...rest].filter((value): value is number => typeof value === 'number')
-  const options = rest.find((value): value is TensorOptions => typeof value === 'object') ?? {}
+  const options = rest.find((value): value is TensorOptions => typeof value === 'object' && value !== null) ?? {}
   const [start, end, step = 1] = numbers.length === 1 ? [0, first] : (numbers as [number, number, number?])
-  if (!numbers.every(Number.isFinite) || step === 0) {
-    throw new ArgumentError(`arange: needs finite numbers and a step other than 0, got ${numbers.join(', ')}`)
+  if (typeof first !== 'number' || rest.some(isNoArgument) || !numbers.every(Number.isFinite) || step === 0) {
+    throw new ArgumentError(
+      `arange: needs finite numbers and a step other than 0, got ${[first, ...rest].map(String).join(', ')}`,
+    )
   }
+  checkTensorOptions('arange', options)
   const count = Math.max(0, Math.ceil((end - start) / step))
   const { dtype = numbers.every(Number.isInteger) ? 'int32' : 'float32' } = options
   checkDType('arange', dtype)
-  const values = new Float64Array(count).map((_, i) => start + i * step)
+  const values = sequence('arange', count, (i) => start + i * step)
   return tensor(values, { ...options, dtype })
+}
+
+const LONGEST_SEQUENCE = 2 ** 29
+
+function sequence(op: string, count: number, value: (index: number) => number): Float64Array {
+  if (count > LONGEST_SEQUENCE) {
+    throw new MemoryError(`${op}: ${count} numbers are more than the ${LONGEST_SEQUENCE} that fit`)
+  }
+  return Float64Array.from({ length: count }, (_, i) => value(i))
+}
+
+function isNoArgument(value: unknown): boolean {
+  return typeof value !== 'number' && typeof value !== 'object' && value !== undefined
 }
 
 /**
@@ -223,12 +268,13 @@ export function arange(first: number, ...rest: (number | TensorOptions | undefin
  */
 export function linspace(start: number, end: number, steps: number, options: TensorOptions = {}): Tensor {
   checkInteger('linspace', 'steps', steps, 0)
+  checkTensorOptions('linspace', options)
   if (!Number.isFinite(start) || !Number.isFinite(end)) {
     throw new ArgumentError(`linspace: the ends must be finite, got ${start} and ${end}`)
   }
   const last = Math.max(1, steps - 1)
   // Weighting both ends hits them exactly and is symmetric.
-  const values = new Float64Array(steps).map((_, i) => (start * (last - i) + end * i) / last)
+  const values = sequence('linspace', steps, (i) => (start * (last - i) + end * i) / last)
   return tensor(values, { ...options, dtype: options.dtype ?? 'float32' })
 }
 
@@ -240,6 +286,7 @@ export function linspace(start: number, end: number, steps: number, options: Ten
  */
 export function oneHot(indices: Tensor, classes: number, options: TensorOptions = {}): Tensor {
   checkTensor('oneHot', indices, 'the indices')
+  checkTensorOptions('oneHot', options)
   checkInteger('oneHot', 'classes', classes, 1)
   if (indices.dtype !== 'int32') throw new DTypeError(`oneHot: indices must be int32, got ${indices.dtype}`)
   const { dtype = 'float32' } = options

@@ -1,8 +1,10 @@
 // Diagonals and triangles of matrices.
+
 import { copyStrided, empty } from '../core/contiguous.js'
 import { bytesOf } from '../core/dtype.js'
 import { ShapeError } from '../core/errors.js'
 import { apply, composite, type Operation } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { checkInteger, contiguousStrides, normalizeAxis, type Shape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
@@ -94,6 +96,7 @@ export interface DiagonalOptions {
  */
 export function diagonal(x: Tensor, options: DiagonalOptions = {}): Tensor {
   checkTensor('diagonal', x)
+  checkOptions('diagonal', options, ['offset', 'axis0', 'axis1'])
   const { offset = 0, axis0 = -2, axis1 = -1 } = options
   checkInteger('diagonal', 'the offset', offset)
   const first = normalizeAxis('diagonal', axis0, x.ndim)
@@ -116,6 +119,7 @@ export interface TriangleOptions {
  */
 export function diag(x: Tensor, options: TriangleOptions = {}): Tensor {
   checkTensor('diag', x)
+  checkOptions('diag', options, ['diagonal'])
   const { diagonal: offset = 0 } = options
   checkInteger('diag', 'the diagonal', offset)
   const attributes = { first: 0, second: 1, offset }

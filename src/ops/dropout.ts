@@ -1,6 +1,7 @@
 import { checkFloating } from '../core/dtype.js'
 import { ArgumentError } from '../core/errors.js'
 import { composite } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
 import { scale } from './arithmetic.js'
@@ -27,6 +28,7 @@ export interface DropoutOptions {
 export function dropout(x: Tensor, options: DropoutOptions = {}): Tensor {
   checkTensor('dropout', x)
   checkFloating('dropout', x.dtype)
+  checkOptions('dropout', options, ['p', 'training'])
   const { p = 0.5, training = true } = options
   if (!(p >= 0 && p <= 1)) throw new ArgumentError(`dropout: p must lie in [0, 1], got ${String(p)}`)
   if (!training || p === 0) return x

@@ -45,6 +45,8 @@ interface BinaryOptions {
   readonly atLeast?: DType
   /** The result's dtype where it is not the operands'. */
   readonly result?: DType
+  /** Whether the kernel takes the second operand first. */
+  readonly swapped?: boolean
   /** Whether operands must be floating after promotion. */
   readonly floating?: boolean
 }
@@ -59,7 +61,11 @@ export function binary(
   const family = new KernelFamily(kernelName)
   const operation: Operation<undefined> = {
     name,
-    forward: ([a, b]) => walkBoth(name, family, a as Tensor, b as Tensor, options.result),
+    forward: ([a, b]) => {
+      const shape = broadcastShapes(name, (a as Tensor).shape, (b as Tensor).shape)
+      const [first, second] = (options.swapped === true ? [b, a] : [a, b]) as [Tensor, Tensor]
+      return walkBoth(family, first, second, empty(options.result ?? first.dtype, shape))
+    },
     derivatives:
       derivatives?.map(([saves, rule], position) => ({
         saves,
@@ -100,9 +106,9 @@ export function operands(name: string, a: Operand, b: Operand, atLeast: DType): 
   return [to(x, dtype), to(y, dtype)]
 }
 
-function walkBoth(name: string, family: KernelFamily, a: Tensor, b: Tensor, result: DType | undefined): Tensor {
-  const shape = broadcastShapes(name, a.shape, b.shape)
-  const out = empty(result ?? a.dtype, shape)
+/** Fills `out` by a kernel over two operands that broadcast to it. */
+function walkBoth(family: KernelFamily, a: Tensor, b: Tensor, out: Tensor): Tensor {
+  const { shape } = out
   const n = out.storage.length
   if (n === 0) return out
   const kernel = family.get(suffixOf(a.dtype))

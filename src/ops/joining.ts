@@ -155,9 +155,9 @@ export function slice(
   step: number | readonly number[] = [],
 ): Tensor {
   checkTensor('slice', x)
-  const from = listOf(start)
-  const until = end === undefined ? [] : listOf(end)
-  const by = listOf(step)
+  const from = listOf('start', start)
+  const until = end === undefined ? [] : listOf('end', end)
+  const by = listOf('step', step)
   const given = Math.max(from.length, until.length, by.length)
   if (given > x.ndim) throw new ShapeError(`slice: ${given} ranges for ${x.ndim} axes of ${showShape(x.shape)}`)
   const ranges = x.shape.map((size, axis) => {
@@ -174,8 +174,12 @@ export function slice(
   })
 }
 
-function listOf(value: number | readonly number[]): readonly number[] {
-  return typeof value === 'number' ? [value] : value
+function listOf(name: string, value: number | readonly number[]): readonly number[] {
+  if (typeof value === 'number') return [value]
+  if (!Array.isArray(value)) {
+    throw new ArgumentError(`slice: ${name} must be a whole number or an array of them, got ${String(value)}`)
+  }
+  return value
 }
 
 function positionIn(size: number, position: number, name: string): number {
@@ -208,6 +212,9 @@ export function split(x: Tensor, sizes: number | readonly number[], axis = 0): T
     const count = Math.max(1, Math.ceil(length / sizes))
     parts = Array.from({ length: count }, (_, i) => Math.min(sizes, length - i * sizes))
   } else {
+    if (!Array.isArray(sizes)) {
+      throw new ArgumentError(`split: sizes must be a whole number or an array of them, got ${String(sizes)}`)
+    }
     for (const size of sizes) checkInteger('split', 'a size', size, 0)
     const total = sizes.reduce((a, b) => a + b, 0)
     if (total !== length) {

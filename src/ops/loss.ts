@@ -1,6 +1,7 @@
 import { checkFloating, isFloating, promoteTypes } from '../core/dtype.js'
 import { ArgumentError, DTypeError, IndexError, ShapeError } from '../core/errors.js'
 import { composite } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { softplus } from './activations.js'
@@ -32,6 +33,7 @@ function reduceLoss(op: string, losses: Tensor, reduction: Reduction): Tensor {
  * @throws ShapeError where the shapes differ (a silent broadcast would average the wrong pairs)
  */
 export function mseLoss(input: Tensor, target: Tensor, options: { readonly reduction?: Reduction } = {}): Tensor {
+  checkOptions('mseLoss', options, ['reduction'])
   checkTensor('mseLoss', input, 'the input')
   checkTensor('mseLoss', target, 'the target')
   if (!sameShape(input.shape, target.shape)) {
@@ -39,7 +41,9 @@ export function mseLoss(input: Tensor, target: Tensor, options: { readonly reduc
       `mseLoss: input ${showShape(input.shape)} and target ${showShape(target.shape)} must have the same shape`,
     )
   }
-  return composite(() => reduceLoss('mseLoss', square(sub(input, target)), options.reduction ?? 'mean'))
+  checkFloating('mseLoss', promoteTypes(input.dtype, target.dtype))
+  const { reduction = 'mean' } = options
+  return composite(() => reduceLoss('mseLoss', square(sub(input, target)), reduction))
 }
 
 /** Options of `binaryCrossEntropyWithLogits`. */
@@ -66,6 +70,7 @@ export function binaryCrossEntropyWithLogits(
   checkTensor(op, logits, 'the logits')
   checkTensor(op, target, 'the target')
   checkFloating(op, logits.dtype)
+  checkOptions(op, options, ['reduction', 'posWeight'])
   const { reduction = 'mean', posWeight = 1 } = options
   if (!(posWeight >= 0)) {
     throw new ArgumentError(`${op}: posWeight must be a number of at least 0, got ${String(posWeight)}`)
@@ -102,6 +107,7 @@ export interface CrossEntropyOptions {
  * @throws IndexError for a class out of range; ShapeError, DTypeError where logits and targets do not fit
  */
 export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
+  checkOptions('crossEntropy', options, ['reduction', 'ignoreIndex', 'labelSmoothing'])
   checkTensor('crossEntropy', logits, 'the logits')
   checkTensor('crossEntropy', target, 'the target')
   checkFloating('crossEntropy', logits.dtype)

@@ -2,7 +2,15 @@ import { empty } from '../core/contiguous.js'
 import { checkFloating, type DType, promoteTypes, suffixOf } from '../core/dtype.js'
 import { ShapeError } from '../core/errors.js'
 import { apply, composite, type Operation } from '../core/operation.js'
-import { broadcastShapes, type Shape, showShape } from '../core/shape.js'
+import {
+  broadcastShapes,
+  broadcastTogether,
+  checkCount,
+  type Shape,
+  sameShape,
+  showShape,
+  sizeOf,
+} from '../core/shape.js'
 import { mergeAxes, stridesOver, writeLayout } from '../core/strides.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, workspaceAddress } from '../memory/arena.js'
@@ -34,7 +42,7 @@ const matmulOperation: Operation<undefined> = {
 
 /** All axes but the last joined into one. */
 function asRows(x: Tensor): Tensor {
-  return reshape(x, [x.size / Math.max(1, x.shape[x.ndim - 1] as number), x.shape[x.ndim - 1] as number])
+  return reshape(x, [sizeOf(x.shape.slice(0, -1)), x.shape[x.ndim - 1] as number])
 }
 
 /**
@@ -75,10 +83,18 @@ function multiplyAny(a: Tensor, b: Tensor, dtype: DType): Tensor {
 }
 
 function multiplyMatrices(a: Tensor, b: Tensor): Tensor {
+  checkCount('matmul', a.shape)
+  checkCount('matmul', b.shape)
   const [left, right] = [a.shape[a.ndim - 1], b.shape[b.ndim - 2]]
   if (left !== right) {
     throw new ShapeError(
       `matmul: ${showShape(a.shape)} and ${showShape(b.shape)} do not multiply: the inner sizes ${left} and ${right} differ`,
+    )
+  }
+  const batch = [a.shape.slice(0, -2), b.shape.slice(0, -2)] as const
+  if (!broadcastTogether(...batch)) {
+    throw new ShapeError(
+      `matmul: the batches of ${showShape(a.shape)} and ${showShape(b.shape)} do not broadcast; aligned at the end, the axes before the last two must be equal or 1`,
     )
   }
   return apply(matmulOperation, [a, b], undefined)
@@ -179,6 +195,15 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor): Tensor {
     throw new ShapeError(
       `linear: ${showShape(x.shape)} and a weight of ${showShape(weight.shape)} do not fit; the weight is (out, in) and the last axis of x is in`,
     )
+  }
+  checkFloating('linear', promoteTypes(x.dtype, weight.dtype))
+  if (bias !== undefined) {
+    checkTensor('linear', bias, 'the bias')
+    if (!sameShape(bias.shape, [weight.shape[0] as number])) {
+      throw new ShapeError(
+        `linear: a weight of ${showShape(weight.shape)} takes a bias of (${weight.shape[0]},), got ${showShape(bias.shape)}`,
+      )
+    }
   }
   return composite(() => {
     const product = matmul(x, transpose(weight))

@@ -1,8 +1,10 @@
 // Normalising the rows of activations.
+
 import { checkFloating, type DType } from '../core/dtype.js'
 import { ArgumentError, ShapeError } from '../core/errors.js'
 import { OUTPUT } from '../core/node.js'
 import { apply, composite, type Operation } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
@@ -96,6 +98,7 @@ export function layerNorm(
   bias?: Tensor,
   options: { readonly eps?: number | undefined } = {},
 ): Tensor {
+  checkOptions('layerNorm', options, ['eps'])
   const { eps = 1e-5 } = options
   checkOperands('layerNorm', x, eps, weight, bias)
   return composite(() => {
@@ -120,6 +123,7 @@ const machineEpsilons: Partial<Record<DType, number>> = { float32: 2 ** -23, flo
  */
 export function rmsNorm(x: Tensor, weight?: Tensor, options: { readonly eps?: number | undefined } = {}): Tensor {
   checkTensor('rmsNorm', x)
+  checkOptions('rmsNorm', options, ['eps'])
   const { eps = machineEpsilons[x.dtype] ?? 0 } = options
   checkOperands('rmsNorm', x, eps, weight)
   return composite(() => {

@@ -1,8 +1,10 @@
 // Lengths of vectors, spreads of samples, and angles between vectors.
+
 import { checkFloating, type DType } from '../core/dtype.js'
 import { ArgumentError } from '../core/errors.js'
 import { OUTPUT } from '../core/node.js'
 import { apply, composite, type Operation } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { broadcastShapes, normalizeAxis } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
@@ -52,9 +54,10 @@ const stdOperation: Operation<ReducedAxes & { readonly correction: number }> = {
 export function std(x: Tensor, options: VarianceOptions = {}): Tensor {
   checkTensor('std', x)
   checkFloating('std', x.dtype)
+  const axes = reducedAxes('std', x, options, ['axis', 'keepDims', 'correction'])
   const { correction = 1 } = options
   checkCorrection('std', correction)
-  return apply(stdOperation, [x], { ...reducedAxes('std', x, options), correction })
+  return apply(stdOperation, [x], { ...axes, correction })
 }
 
 const normOperation: Operation<ReducedAxes> = {
@@ -120,6 +123,7 @@ export interface CosineSimilarityOptions {
 export function cosineSimilarity(a: Tensor, b: Tensor, options: CosineSimilarityOptions = {}): Tensor {
   checkTensor('cosineSimilarity', a, 'the first operand')
   checkTensor('cosineSimilarity', b, 'the second operand')
+  checkOptions('cosineSimilarity', options, ['axis', 'eps'])
   const { axis = -1, eps = 1e-8 } = options
   if (!(eps > 0)) throw new ArgumentError(`cosineSimilarity: eps must be a positive number, got ${String(eps)}`)
   const shape = broadcastShapes('cosineSimilarity', a.shape, b.shape)

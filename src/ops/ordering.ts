@@ -1,8 +1,10 @@
 // The order of elements along an axis.
+
 import { contiguous, empty } from '../core/contiguous.js'
 import { suffixOf } from '../core/dtype.js'
 import { ArgumentError } from '../core/errors.js'
 import { apply, composite, type Operation } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { checkInteger, normalizeAxis, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
@@ -46,8 +48,10 @@ export interface Ordered {
   readonly indices: Tensor
 }
 
-function order(op: string, x: Tensor, { axis = -1, descending = false }: SortOptions): [Tensor, number] {
+function order(op: string, x: Tensor, options: SortOptions): [Tensor, number] {
   checkTensor(op, x)
+  checkOptions(op, options, ['axis', 'descending'])
+  const { axis = -1, descending = false } = options
   const place = normalizeAxis(op, axis, x.ndim)
   const indices = composite(() => {
     const numbers = x.dtype === 'bool' ? to(x, 'int32') : x
@@ -95,6 +99,7 @@ export interface TopkOptions {
 export function topk(x: Tensor, k: number, options: TopkOptions = {}): Ordered {
   checkTensor('topk', x)
   checkInteger('topk', 'k', k, 0)
+  checkOptions('topk', options, ['axis', 'largest'])
   const { axis = -1, largest = true } = options
   const place = normalizeAxis('topk', axis, x.ndim)
   if (k > (x.shape[place] as number)) {

@@ -1,8 +1,10 @@
 // Tensors with a margin, and tensors repeated.
+
 import { copyStrided, empty } from '../core/contiguous.js'
 import { bytesOf } from '../core/dtype.js'
 import { ArgumentError, ShapeError } from '../core/errors.js'
 import { apply, composite, type Operation } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { checkInteger, contiguousStrides, normalizeAxis, showShape } from '../core/shape.js'
 import { stridesOver } from '../core/strides.js'
 import type { Tensor } from '../core/tensor.js'
@@ -64,6 +66,7 @@ export function pad(
   options: { readonly value?: number } = {},
 ): Tensor {
   checkTensor('pad', x)
+  checkOptions('pad', options, ['value'])
   const { value = 0 } = options
   if (!Array.isArray(padding)) {
     throw new ArgumentError(`pad: the padding is a list of pairs [before, after], got ${String(padding)}`)

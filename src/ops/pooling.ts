@@ -1,5 +1,6 @@
 import { ArgumentError } from '../core/errors.js'
 import { composite } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import { pad } from './padding.js'
 import { max, mean } from './reductions.js'
@@ -22,6 +23,7 @@ function pool(
   reduce: (windows: Tensor, options: { readonly axis: readonly number[] }) => Tensor,
 ): Tensor {
   checkImages(op, x)
+  checkOptions(op, options, ['stride', 'padding'])
   const window = pairOf(op, 'the size', size, 1)
   const stride = pairOf(op, 'stride', options.stride ?? window, 1)
   const padding = pairOf(op, 'padding', options.padding ?? 0, 0)

@@ -6,7 +6,7 @@ import { checkInteger, checkShape, type Shape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, tick } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { finish, type TensorOptions, tensor } from './creation.js'
+import { checkTensorOptions, finish, type TensorOptions, tensor } from './creation.js'
 
 // The generator: Philox4x32-10, counter based. A draw takes a range of counter values, so that the same seed gives the
 // same numbers on every machine and in any order of threads.
@@ -54,26 +54,37 @@ const uniform = new KernelFamily('randomUniform')
 const normal = new KernelFamily('randomNormal')
 const integers = new KernelFamily('randomInteger')
 
-function random(op: string, family: KernelFamily, shape: Shape, options: TensorOptions, perBlock: number): Tensor {
+function random(
+  op: string,
+  family: KernelFamily,
+  shape: Shape,
+  options: TensorOptions,
+  perBlock: Readonly<Record<string, number>>,
+): Tensor {
   checkShape(op, shape)
+  checkTensorOptions(op, options)
   const { dtype = 'float32' } = options
   checkDType(op, dtype)
   if (!isFloating(dtype)) throw new DTypeError(`${op}: makes float32 or float64, not ${dtype}; see randint`)
   tick()
   const result = empty(dtype, [...shape])
   const { length } = result.storage
-  family.get(suffixOf(dtype))(addressOf(result.storage), length, ...draw(Math.ceil(length / perBlock)))
+  family.get(suffixOf(dtype))(
+    addressOf(result.storage),
+    length,
+    ...draw(Math.ceil(length / (perBlock[dtype] as number))),
+  )
   return finish(result, options)
 }
 
 /** Random numbers, uniform on [0, 1): multiples of 2⁻²⁴ (float32) or 2⁻⁵³ (float64). */
 export function rand(shape: Shape, options: TensorOptions = {}): Tensor {
-  return random('rand', uniform, shape, options, 1)
+  return random('rand', uniform, shape, options, { float32: 4, float64: 2 })
 }
 
 /** Random numbers from the standard normal distribution (mean 0, variance 1). */
 export function randn(shape: Shape, options: TensorOptions = {}): Tensor {
-  return random('randn', normal, shape, options, 1)
+  return random('randn', normal, shape, options, { float32: 2, float64: 2 })
 }
 
 /**
@@ -83,6 +94,7 @@ export function randn(shape: Shape, options: TensorOptions = {}): Tensor {
  */
 export function randint(low: number, high: number, shape: Shape, options: TensorOptions = {}): Tensor {
   checkShape('randint', shape)
+  checkTensorOptions('randint', options)
   for (const bound of [low, high]) checkInteger('randint', 'a bound', bound)
   if (low >= high || low < -(2 ** 31) || high > 2 ** 31 - 1) {
     throw new ArgumentError(`randint: needs low < high within 32 bits, got ${low} and ${high}`)
@@ -90,7 +102,7 @@ export function randint(low: number, high: number, shape: Shape, options: Tensor
   tick()
   const result = empty('int32', [...shape])
   const { length } = result.storage
-  integers.get('i32')(addressOf(result.storage), length, ...draw(length), low, high)
+  integers.get('i32')(addressOf(result.storage), length, ...draw(Math.ceil(length / 4)), low, high)
   return options.dtype === undefined || options.dtype === 'int32'
     ? finish(result, options)
     : tensor(result.data, { ...options, shape })

@@ -1,8 +1,11 @@
 // What all reductions share: which axes go, which stay, and one call of a kernel that walks (outer, count, inner).
+
 import { contiguous, empty } from '../core/contiguous.js'
 import type { DType } from '../core/dtype.js'
 import { suffixOf } from '../core/dtype.js'
-import { contiguousStrides, normalizeAxes, sizeOf } from '../core/shape.js'
+import { ArgumentError } from '../core/errors.js'
+import { checkOptions } from '../core/options.js'
+import { checkCount, contiguousStrides, normalizeAxes, sizeOf } from '../core/shape.js'
 import { mergeAxes } from '../core/strides.js'
 import { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
@@ -16,14 +19,25 @@ export interface ReductionOptions {
   readonly keepDims?: boolean | undefined
 }
 
+const REDUCTION_OPTIONS = ['axis', 'keepDims']
+
 /** The axes that a reduction takes, counted from 0, and whether they stay. */
 export interface ReducedAxes {
   readonly axes: readonly number[]
   readonly keepDims: boolean
 }
 
-export function reducedAxes(op: string, x: Tensor, options: ReductionOptions = {}): ReducedAxes {
-  return { axes: normalizeAxes(op, options.axis, x.ndim), keepDims: options.keepDims ?? false }
+export function reducedAxes(
+  op: string,
+  x: Tensor,
+  options: ReductionOptions = {},
+  known: readonly string[] = REDUCTION_OPTIONS,
+): ReducedAxes {
+  checkOptions(op, options, known)
+  const { axis, keepDims = false } = options
+  if (typeof keepDims !== 'boolean')
+    throw new ArgumentError(`${op}: keepDims must be true or false, got ${String(keepDims)}`)
+  return { axes: normalizeAxes(op, axis, x.ndim), keepDims }
 }
 
 /** Number of values that go into each result. */
@@ -53,6 +67,7 @@ export function reduceWith(
 ): Tensor {
   const out = empty(dtype, reducedShape(x.shape, reduced))
   if (out.storage.length === 0) return out
+  checkCount(family.name, x.shape)
   const gone = reduced.axes
   const kept = x.shape.map((_, axis) => axis).filter((axis) => !gone.includes(axis))
   let source = x

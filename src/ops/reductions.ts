@@ -1,8 +1,10 @@
 // Reductions over axes; each derivative stands beside its function. `sum` has a file of its own.
+
 import { checkFloating } from '../core/dtype.js'
 import { ArgumentError, ShapeError } from '../core/errors.js'
 import { OUTPUT } from '../core/node.js'
 import { apply, composite, type Operation } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import { normalizeAxis, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { KernelFamily } from '../runtime/kernels.js'
@@ -80,8 +82,10 @@ function position(name: 'argmax' | 'argmin'): (x: Tensor, options?: PositionOpti
     forward: ([x], reduced) => reduceWith(family, x as Tensor, reduced, 'int32'),
     derivatives: null,
   }
-  return (x, { axis, keepDims = false } = {}) => {
+  return (x, options = {}) => {
     checkTensor(name, x)
+    checkOptions(name, options, ['axis', 'keepDims'])
+    const { axis, keepDims = false } = options
     const numbers = x.dtype === 'bool' ? to(x, 'int32') : x
     const line = axis === undefined ? reshape(numbers, [x.size]) : numbers
     const reduced = { axes: [normalizeAxis(name, axis ?? 0, line.ndim)], keepDims: axis !== undefined && keepDims }
@@ -119,7 +123,10 @@ const varianceOperation: Operation<VarianceAttributes> = {
         const { axes, correction } = call.attributes
         const x = call.input(0)
         const centred = sub(x, mean(x, { axis: axes, keepDims: true }))
-        return annihilate(spread(g, x.shape, axes), scale(centred, 2 / (reducedCount(x.shape, axes) - correction)))
+        return annihilate(
+          spread(g, x.shape, axes),
+          scale(centred, 2 / Math.max(0, reducedCount(x.shape, axes) - correction)),
+        )
       },
     },
   ],
@@ -140,9 +147,10 @@ export interface VarianceOptions extends ReductionOptions {
 export function variance(x: Tensor, options: VarianceOptions = {}): Tensor {
   checkTensor('variance', x)
   checkFloating('variance', x.dtype)
+  const axes = reducedAxes('variance', x, options, ['axis', 'keepDims', 'correction'])
   const { correction = 1 } = options
   checkCorrection('variance', correction)
-  return apply(varianceOperation, [x], { ...reducedAxes('variance', x, options), correction })
+  return apply(varianceOperation, [x], { ...axes, correction })
 }
 
 export function checkCorrection(op: string, correction: unknown): void {

@@ -1,6 +1,8 @@
 // Whole numbers near x, and x within bounds.
+
 import { ArgumentError } from '../core/errors.js'
 import { apply, type Operation } from '../core/operation.js'
+import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor, weakScalar, zerosView } from './arguments.js'
 import { maximum, minimum } from './arithmetic.js'
@@ -63,6 +65,7 @@ const clampOperation: Operation<ClampOptions> = {
  */
 export function clamp(x: Tensor, options: ClampOptions): Tensor {
   checkTensor('clamp', x)
+  checkOptions('clamp', options, ['min', 'max'])
   const { min, max } = options ?? {}
   if (min === undefined && max === undefined) throw new ArgumentError('clamp: needs min, max or both')
   for (const [name, bound] of Object.entries({ min, max })) {

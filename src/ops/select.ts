@@ -1,7 +1,7 @@
 // Choosing between values by a mask.
 import { empty } from '../core/contiguous.js'
 import { bytesOf } from '../core/dtype.js'
-import { DTypeError, ShapeError } from '../core/errors.js'
+import { ArgumentError, DTypeError, ShapeError } from '../core/errors.js'
 import { apply, type Operation } from '../core/operation.js'
 import { broadcastShapes, sameShape, showShape } from '../core/shape.js'
 import { planRows, stridesOver } from '../core/strides.js'
@@ -64,11 +64,14 @@ export function maskedFill(x: Tensor, mask: Tensor, value: number): Tensor {
   checkTensor('maskedFill', x)
   checkTensor('maskedFill', mask, 'the mask')
   if (mask.dtype !== 'bool') throw new DTypeError(`maskedFill: the mask must be bool, got ${mask.dtype}`)
+  if (typeof value !== 'number') {
+    throw new ArgumentError(`maskedFill: the value must be a number, got ${typeof value}; use where for tensors`)
+  }
   const shape = broadcastShapes('maskedFill', x.shape, mask.shape)
   if (!sameShape(shape, x.shape)) {
     throw new ShapeError(
       `maskedFill: a mask of shape ${showShape(mask.shape)} does not broadcast to ${showShape(x.shape)}`,
     )
   }
-  return where(mask, value, x)
+  return apply(whereOperation, [mask, ...operands('maskedFill', value, x, 'bool')], undefined)
 }

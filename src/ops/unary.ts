@@ -3,6 +3,7 @@
 
 import { ArgumentError } from '../core/errors.js'
 import { OUTPUT } from '../core/node.js'
+import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import { zerosView } from './arguments.js'
 import { add, annihilate, mul, scale, sub } from './arithmetic.js'
@@ -14,7 +15,7 @@ type Function1 = (x: Tensor) => Tensor
 export const neg: Function1 = unary('neg', [[], (g) => neg(g)], true)
 
 /** `|x|`. Derivative: the sign of x, 0 at 0. */
-export const abs: Function1 = unary('abs', [[0], (g, call) => mul(g, sign(call.input(0)))], true)
+export const abs: Function1 = unary('abs', [[0], (g, call) => annihilate(g, sign(call.input(0)))], true)
 
 /** −1, 0 or 1 as x is negative, zero or positive; NaN stays. Derivative: 0. */
 export const sign: Function1 = unary('sign', [[], (g) => zerosView(g)], true)
@@ -55,7 +56,7 @@ export const reciprocal: Function1 = unary('reciprocal', [
 /** `g · (1 − y²)`, the rule of tanh as one kernel, and its own derivatives. */
 const tanhBackward = binary('tanhBackward', 'tanhBackward', [
   [[1], (h, call) => tanhBackward(h, call.input(1))],
-  [[0, 1], (h, call) => annihilate(h, scale(mul(call.input(0), call.input(1)), -2))],
+  [[0, 1], (h, call) => annihilate(h, scale(annihilate(call.input(0), call.input(1)), -2))],
 ])
 
 /** The hyperbolic tangent. Derivative: 1 − y². */
@@ -64,7 +65,7 @@ export const tanh: Function1 = unary('tanh', [[OUTPUT], (g, call) => tanhBackwar
 /** `g · y · (1 − y)`, the rule of sigmoid as one kernel, and its own derivatives. */
 const sigmoidBackward = binary('sigmoidBackward', 'sigmoidBackward', [
   [[1], (h, call) => sigmoidBackward(h, call.input(1))],
-  [[0, 1], (h, call) => annihilate(h, mul(call.input(0), sub(1, scale(call.input(1), 2))))],
+  [[0, 1], (h, call) => annihilate(h, annihilate(call.input(0), sub(1, scale(call.input(1), 2))))],
 ])
 
 /** `1/(1 + e⁻ˣ)`. Derivative: y(1 − y). */
@@ -112,6 +113,7 @@ function geluTanhSlope(x: Tensor): Tensor {
  * Source: Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv 1606.08415.
  */
 export function gelu(x: Tensor, options: { readonly approximate?: 'none' | 'tanh' } = {}): Tensor {
+  checkOptions('gelu', options, ['approximate'])
   const { approximate = 'none' } = options
   if (approximate === 'none') return geluExact(x)
   if (approximate === 'tanh') return geluTanh(x)

@@ -4,6 +4,7 @@ import { ArgumentError, ShapeError } from '../core/errors.js'
 import { apply, type Operation } from '../core/operation.js'
 import {
   broadcastsTo,
+  checkList,
   checkShape,
   contiguousStrides,
   normalizeAxes,
@@ -95,6 +96,7 @@ const permuteOperation: Operation<readonly number[]> = {
  */
 export function permute(x: Tensor, axes: readonly number[]): Tensor {
   checkTensor('permute', x)
+  checkList('permute', 'axes', axes)
   const order = axes.map((axis) => normalizeAxis('permute', axis, x.ndim))
   if (order.length !== x.ndim || new Set(order).size !== x.ndim) {
     throw new ShapeError(

@@ -1,7 +1,8 @@
 // The checked function as f: Rⁿ → Rᵐ: the checked inputs are one vector of numbers, and so are all outputs.
-import { enableGrad } from '../autograd/modes.js'
+
 import { isFloating } from '../core/dtype.js'
 import { ArgumentError, DTypeError, GradientError, ShapeError } from '../core/errors.js'
+import { withRecording } from '../core/operation.js'
 import { sameShape, showShape } from '../core/shape.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
 import { checkTensor } from '../ops/arguments.js'
@@ -94,7 +95,9 @@ export class VectorFunction {
 
 /** Calls a function of the user's with recording on and checks what it returns. */
 export function callFunction(op: string, fn: DifferentiableFunction, inputs: readonly Tensor[]): readonly Tensor[] {
-  const result: unknown = enableGrad(() => fn(...inputs))
+  if (typeof fn !== 'function')
+    throw new ArgumentError(`${op}: the first argument must be a function, got ${typeof fn}`)
+  const result: unknown = withRecording(true, () => fn(...inputs))
   const outputs: readonly unknown[] = Array.isArray(result) ? result : [result]
   if (outputs.length === 0)
     throw new ArgumentError(`${op}: the function returned an empty array; return at least one tensor`)

@@ -1,4 +1,5 @@
 import { ArgumentError } from '../core/errors.js'
+import { checkOptions } from '../core/options.js'
 import { checkInteger } from '../core/shape.js'
 
 /** Options of the gradient checks. The first three have the defaults of PyTorch's `torch.autograd.gradcheck`. */
@@ -41,6 +42,7 @@ export interface Settings {
 
 /** The options with their defaults. Throws ArgumentError for values that make no sense. */
 export function settingsFrom(op: string, options: GradcheckOptions): Settings {
+  checkOptions(op, options, ['eps', 'atol', 'rtol', 'mode', 'samples', 'directions', 'seed'])
   const { eps = 1e-6, atol = 1e-5, rtol = 1e-3, samples = 64, directions = 8, seed = 0 } = options
   const sampling = options.samples !== undefined || options.directions !== undefined
   const { mode = sampling ? 'sampled' : null } = options

@@ -1,5 +1,5 @@
 import { currentCollector, withCollector } from '../autograd/collect.js'
-import { enableGrad } from '../autograd/modes.js'
+import { inMode } from '../autograd/modes.js'
 import { GradientError } from '../core/errors.js'
 import type { Segment, TapeNode } from '../core/node.js'
 import { isRecording } from '../core/operation.js'
@@ -143,7 +143,7 @@ class Recomputation implements Segment {
     const generator = generatorState()
     restoreGenerator(this.generator)
     try {
-      withDropping(false, () => withCollector(collect, () => enableGrad(() => publicly(() => this.call()))))
+      withDropping(false, () => withCollector(collect, () => inMode(true, () => publicly(() => this.call()))))
     } finally {
       restoreGenerator(generator)
     }

@@ -1,4 +1,4 @@
-import { noGrad } from '../autograd/modes.js'
+import { inMode } from '../autograd/modes.js'
 import { isFloating } from '../core/dtype.js'
 import { ArgumentError, DTypeError, GradientError, ShapeError } from '../core/errors.js'
 import { apply, type Operation } from '../core/operation.js'
@@ -120,7 +120,7 @@ function evaluate<Inputs extends unknown[]>(
   const { name } = definition
   const start = now()
   const inputs = filledIn(attributes, tensors.map(detach)) as Inputs
-  const result: unknown = noGrad(() => publicly(() => definition.forward(...inputs)))
+  const result: unknown = inMode(false, () => publicly(() => definition.forward(...inputs)))
   if (result instanceof Promise) {
     throw new ArgumentError(`${name}: forward returned a Promise; it must be synchronous and return a tensor`)
   }

@@ -181,7 +181,9 @@ describe('the whole command', () => {
       expect(Math.abs(Math.log(unscaled.jacobianNorm / row.unscaled))).toBeLessThan(spread)
       expect(Math.abs(Math.log(unscaled.entropy / row.entropy))).toBeLessThan(spread)
       expect(Math.abs(scoreDeviation / row.std - 1)).toBeLessThan(0.1)
-      expect(Math.abs(unscaled.deadRows - row.dead)).toBeLessThan(0.04)
+      // The 16 rows of a draw share their keys: over seeds, a share from 40 draws has a standard deviation of 0.018
+      // (measured), the difference of two such shares 0.025. Four of these.
+      expect(Math.abs(unscaled.deadRows - row.dead)).toBeLessThan(0.1)
       expect(Math.abs(unscaled.max - row.max)).toBeLessThan(0.05)
       expect(Math.abs(scaled.jacobianNorm - row.scaled)).toBeLessThan(0.02)
       expect(scaled.deadRows).toBe(0)

@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { type Shape, type Tensor, tensor } from 'wengert'
-import { type Dense, sizeOf } from './reference.js'
+import { broadcastTo, type Dense, permute, sizeOf } from './reference.js'
 
 /** Sizes of axes: 0, 1, and odd ones around the width of a vector. */
 export const sizes = (minimum = 0): Arbitrary<number> =>
@@ -62,39 +62,39 @@ export function orders(rank: number): Arbitrary<number[]> {
   return fc.shuffledSubarray([...Array(rank).keys()], { minLength: rank, maxLength: rank })
 }
 
-/** How a tensor's numbers lie in memory: row by row, or behind a view that permutes or broadcasts them. */
-export interface Laid {
-  readonly dense: Dense
-  /** Makes the tensor: numbers of this dtype behind the view. */
-  readonly make: (dtype: 'float32' | 'float64' | 'int32') => Tensor
+type Numeric = 'float32' | 'float64' | 'int32'
+
+/** An array, and a tensor of it whose numbers lie in memory in some way. */
+export class Laid {
+  constructor(
+    readonly layout: string,
+    readonly dense: Dense,
+    /** Makes the tensor. */
+    readonly make: (dtype: Numeric) => Tensor,
+  ) {}
+
+  [fc.toStringMethod](): string {
+    return `${this.layout} (${this.dense.shape.join(', ')}): ${fc.stringify(this.dense.data)}`
+  }
 }
 
 /** An array of a given shape, and a tensor of it that is row-major, a permuted view, or a broadcast view. */
 export function laidOut(shape: Shape, values: Arbitrary<number>): Arbitrary<Laid> {
-  const plain = denseWith(shape, values).map((dense) => ({
-    dense,
-    make: (dtype: 'float32' | 'float64' | 'int32') => tensor([...dense.data], { shape, dtype }),
-  }))
-  const permuted = fc.tuple(denseWith(shape, values), orders(shape.length)).map(([dense, order]) => ({
-    dense,
-    make: (dtype: 'float32' | 'float64' | 'int32') => {
-      // Lay the numbers out in another order of the axes, and look at them through the inverse.
-      const inverse = order.map((_, axis) => order.indexOf(axis))
-      return tensor([...dense.data], { shape, dtype })
-        .permute(order)
-        .clone()
-        .permute(inverse)
-    },
-  }))
+  const asTensor = ({ shape, data }: Dense, dtype: Numeric) => tensor([...data], { shape, dtype })
+  const plain = denseWith(shape, values).map((dense) => new Laid('row-major', dense, (dtype) => asTensor(dense, dtype)))
+  const permuted = fc.tuple(denseWith(shape, values), orders(shape.length)).map(([dense, order]) => {
+    // The numbers lie in another order of the axes, and are looked at through the inverse.
+    const inverse = order.map((_, axis) => order.indexOf(axis))
+    const turned = permute(dense, order)
+    return new Laid(`permuted by ${inverse}`, dense, (dtype) => asTensor(turned, dtype).permute(inverse))
+  })
   const broadcast = shapesBelow(shape)
     .chain((small) => denseWith(small, values))
-    .map((small) => {
-      const view = () => tensor([...small.data], { shape: small.shape, dtype: 'float64' }).broadcastTo(shape)
-      return {
-        dense: { shape, data: [...view().data] },
-        make: (dtype: 'float32' | 'float64' | 'int32') =>
-          tensor([...small.data], { shape: small.shape, dtype }).broadcastTo(shape),
-      }
-    })
+    .map(
+      (small) =>
+        new Laid(`broadcast from (${small.shape.join(', ')})`, broadcastTo(small, shape), (dtype) =>
+          asTensor(small, dtype).broadcastTo(shape),
+        ),
+    )
   return fc.oneof(plain, permuted, broadcast)
 }

@@ -8,6 +8,12 @@ export function untyped(value: unknown): never {
   return value as never
 }
 
+/** The gradient of a leaf, which must be there. */
+export function gradOf(x: Tensor): Tensor {
+  if (x.grad === null) throw new Error('there is no gradient')
+  return x.grad
+}
+
 /** Expects the same shape and the same numbers: NaN equals NaN, −0 is not 0. */
 export function expectSame(actual: Tensor, expected: Tensor | Dense): void {
   const wanted = expected instanceof Tensor ? denseOf(expected) : expected

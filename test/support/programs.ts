@@ -2,29 +2,20 @@
 // with much and with little memory, a program must give the same numbers.
 import fc, { type Arbitrary } from 'fast-check'
 import {
-  attentionWeights,
-  concat,
-  crossEntropy,
   enableGrad,
   GradientError,
-  indexSelect,
   manualSeed,
-  maskedFill,
-  mseLoss,
   noGrad,
   onesLike,
-  randint,
   randn,
   type Shape,
-  scaledDotProductAttention,
-  stack,
   type Tensor,
   tapeOf,
   tensor,
-  where,
 } from 'wengert'
 import { SelfAttention } from 'wengert/nn'
-import { broadcastShape, sizeOf } from './reference.js'
+import { binaries, fitting, LARGEST, pick, products, reductions, unaries, views } from './functions.js'
+import { broadcastShape } from './reference.js'
 
 /** One instruction, and three numbers from which it takes its operands and variants. */
 interface Step {
@@ -44,11 +35,6 @@ export interface Program {
 
 /** How many tensors a program holds at most. */
 const HELD = 16
-/** How many numbers a tensor has at most. */
-const LARGEST = 3000
-
-const pick = <T>(list: readonly T[], choice: number): T => list[choice % list.length] as T
-
 /** A run of a program. */
 class Machine {
   readonly held: Tensor[] = []
@@ -83,13 +69,6 @@ class Machine {
     return pick(this.held, choice)
   }
 
-  /** One of the held tensors that broadcasts with x to something of a bearable size, or the mean of one. */
-  partner(x: Tensor, choice: number): Tensor {
-    const y = this.any(choice)
-    const shape = broadcastShape(x.shape, y.shape)
-    return shape !== null && sizeOf(shape) <= LARGEST ? y : y.mean()
-  }
-
   step({ instruction, a, b, c }: Step): void {
     instructions[instruction](this, a, b, c)
   }
@@ -117,88 +96,6 @@ class Machine {
   }
 }
 
-const unaries: readonly ((x: Tensor) => Tensor)[] = [
-  (x) => x.tanh(),
-  (x) => x.sigmoid(),
-  (x) => x.relu(),
-  (x) => x.tanh().exp(),
-  (x) => x.square().add(1).log(),
-  (x) => x.square().add(1).sqrt(),
-  (x) => x.square().add(1).reciprocal(),
-  (x) => x.gelu(),
-  (x) => x.gelu({ approximate: 'tanh' }),
-  (x) => x.erf(),
-  (x) => x.scale(0.5),
-  (x) => x.neg(),
-  (x) => x.abs(),
-  (x) => x.tanh().pow(3),
-  (x) => x.clone(),
-  (x) => x.detach(),
-  (x) => x.to(x.dtype === 'float32' ? 'float64' : 'float32'),
-  (x) => (x.ndim === 0 ? x.tanh() : x.softmax()),
-  (x) => (x.ndim === 0 ? x.tanh() : x.softmax(0)),
-  (x) => (x.ndim === 0 ? x.tanh() : x.logSoftmax()),
-  (x) => maskedFill(x, x.gt(0.5), -1),
-]
-
-const binaries: readonly ((x: Tensor, y: Tensor) => Tensor)[] = [
-  (x, y) => x.add(y),
-  (x, y) => x.sub(y),
-  (x, y) => x.mul(y.tanh()),
-  (x, y) => x.tanh().mul(y),
-  (x, y) => x.div(y.square().add(1)),
-  (x, y) => x.maximum(y),
-  (x, y) => x.minimum(y),
-  (x, y) => where(x.gt(y), x, y),
-  (x, y) => x.tanh().exp().pow(y.tanh()),
-]
-
-const views: readonly ((x: Tensor, b: number) => Tensor)[] = [
-  (x) => (x.ndim < 2 ? x.unsqueeze(0) : x.transpose()),
-  (x) => x.permute([...x.shape.keys()].reverse()),
-  (x) => x.reshape([x.size]),
-  (x) => x.unsqueeze(-1),
-  (x) => x.squeeze(),
-  (x, b) => x.unsqueeze(0).broadcastTo([1 + (b % 3), ...x.shape]),
-  (x) => x.flatten(),
-  (x, b) => (x.ndim === 0 ? x.reshape([1]) : x.slice(b % 2, (x.shape[0] as number) + (b % 3) - 1, 1 + (b % 2))),
-  (x, b) => (x.ndim === 0 ? x.reshape([1]) : pick(x.split(1 + (b % 3), -1), b)),
-  (x, b) => (x.ndim === 0 || x.shape[0] === 0 ? x.unsqueeze(0) : pick(x.unstack(), b)),
-  (x) => (x.ndim === 0 ? stack([x, x]) : concat([x, x.scale(2), x], -1)),
-  (x, b) => stack([x, x.tanh()], b % (x.ndim + 1)),
-  (x) => {
-    const length = x.shape[0] ?? 0
-    return length === 0 ? x.unsqueeze(0) : indexSelect(x, 0, randint(-length, length, [4]))
-  },
-]
-
-const reductions: readonly ((x: Tensor, b: number) => Tensor)[] = [
-  (x) => x.sum(),
-  (x) => x.mean(),
-  (x, b) => (x.ndim === 0 ? x : x.sum({ axis: b % x.ndim, keepDims: b % 2 === 0 })),
-  (x, b) => (x.ndim === 0 ? x : x.mean({ axis: -1 - (b % x.ndim), keepDims: b % 3 === 0 })),
-  (x) => (x.size === 0 ? x : x.max()),
-  (x) => (x.ndim === 0 || x.shape[x.ndim - 1] === 0 ? x : x.max({ axis: -1 })),
-  (x) => (x.ndim === 0 || x.shape[0] === 0 ? x : x.min({ axis: 0, keepDims: true })),
-  (x) => (x.size < 2 ? x : x.variance()),
-]
-
-const products: readonly ((x: Tensor, y: Tensor, m: Machine) => Tensor)[] = [
-  (x) => (x.ndim === 0 ? x : x.ndim === 1 ? x.matmul(x) : x.matmul(x.transpose())),
-  (x, y) => (x.ndim > 0 && y.ndim === 2 && x.shape.at(-1) === y.shape[0] ? x.matmul(y) : x.mul(0.5)),
-  (x, y) => (x.ndim === 2 && y.ndim > 1 && x.shape[1] === y.shape.at(-2) ? x.matmul(y) : x.mul(0.25)),
-  (x) => (x.ndim < 2 ? x : scaledDotProductAttention(x, x, x, { causal: true })),
-  (x) => (x.ndim < 2 ? x : attentionWeights(x.transpose(), x.transpose())),
-  (x, _, m) => (x.ndim > 1 && x.shape.at(-1) === m.program.columns ? m.layer.forward(x) : x),
-  (x, _, m) => (x.ndim > 1 && x.shape.at(-1) === m.program.columns ? m.layer.attention(x) : x),
-  (x, y, m) => (x.shape.join() === y.shape.join() ? mseLoss(x, y) : m.layer.bilinearForm()),
-  (x) => {
-    const classes = x.shape.at(-1) ?? 0
-    if (classes === 0) return x
-    return crossEntropy(x, randint(0, classes, x.shape.slice(0, -1)))
-  },
-]
-
 const instructions = {
   leaf: (m: Machine, a: number, b: number) => {
     const { rows, columns } = m.program
@@ -208,12 +105,21 @@ const instructions = {
   unary: (m: Machine, a: number, b: number) => m.hold(pick(unaries, b)(m.any(a))),
   binary: (m: Machine, a: number, b: number, c: number) => {
     const x = m.any(a)
-    m.hold(pick(binaries, c)(x, m.partner(x, b)))
+    m.hold(pick(binaries, c)(x, fitting(x, m.any(b))))
   },
   twice: (m: Machine, a: number, _: number, c: number) => m.hold(pick(binaries, c)(m.any(a), m.any(a))),
   view: (m: Machine, a: number, b: number, c: number) => m.hold(pick(views, c)(m.any(a), b)),
   reduction: (m: Machine, a: number, b: number, c: number) => m.hold(pick(reductions, c)(m.any(a), b)),
-  product: (m: Machine, a: number, b: number, c: number) => m.hold(pick(products, c)(m.any(a), m.any(b), m)),
+  product: (m: Machine, a: number, b: number, c: number) => m.hold(pick(products, c)(m.any(a), m.any(b))),
+  conversion: (m: Machine, a: number, b: number) => {
+    const x = m.any(a)
+    m.hold(b % 2 === 0 ? x.detach() : x.to(x.dtype === 'float32' ? 'float64' : 'float32'))
+  },
+  layer: (m: Machine, a: number, b: number) => {
+    const x = m.any(a)
+    if (x.ndim < 2 || x.shape.at(-1) !== m.program.columns) m.hold(m.layer.bilinearForm())
+    else m.hold(b % 2 === 0 ? m.layer.forward(x) : m.layer.attention(x))
+  },
   unrecorded: (m: Machine, a: number, b: number, c: number) =>
     m.hold(
       noGrad(() => {
@@ -284,6 +190,8 @@ const weights: Readonly<Record<keyof typeof instructions, number>> = {
   view: 4,
   reduction: 2,
   product: 3,
+  conversion: 1,
+  layer: 1,
   unrecorded: 1,
   sweep: 4,
   takeGradient: 1,

@@ -126,3 +126,12 @@ export function nested(x: Dense): NestedArray {
       : Array.from({ length: x.shape[axis] as number }, (_, i) => nest(axis + 1, [...position, i]))
   return nest(0, [])
 }
+
+/** The sum over the places that broadcasting from `shape` repeats. */
+export function sumTo(x: Dense, shape: Shape): Dense {
+  const lead = x.shape.length - shape.length
+  const repeated = [...x.shape.keys()].filter(
+    (axis) => axis < lead || (shape[axis - lead] === 1 && x.shape[axis] !== 1),
+  )
+  return reshape(reduce(x, repeated, true, total), shape)
+}
