@@ -325,6 +325,8 @@ describe('values that are no tensors', () => {
   for (const [op, run] of Object.entries(functions)) {
     test(op, () => {
       for (const [, value, shown] of noTensors) {
+        // tapeOf takes a function, too: what its call records.
+        if (op === 'tapeOf' && typeof value === 'function') continue
         expectError(() => run(value as never), ArgumentError, op, 'tensor', shown, 'tensor(...)')
       }
     })

@@ -2,16 +2,19 @@
 
 import { contiguous } from '../core/contiguous.js'
 import { suffixOf } from '../core/dtype.js'
-import { GradientError } from '../core/errors.js'
-import type { TapeNode } from '../core/node.js'
+import { GradientError, ShapeError } from '../core/errors.js'
+import type { Hook, Segment, TapeNode } from '../core/node.js'
 import { derivativeFor, type Operation, withRecording } from '../core/operation.js'
 import { checkOptions } from '../core/options.js'
 import { sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, tick } from '../memory/arena.js'
-import { closeScope, disown, openScope, own } from '../memory/scope.js'
+import { closeScope, disown, openScope, own, publicly } from '../memory/scope.js'
+import { checkTensor } from '../ops/arguments.js'
 import { add } from '../ops/arithmetic.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { checkCotangent, isDetecting, withinRule } from './anomaly.js'
+import { withCollector } from './collect.js'
 import { entriesOf } from './entries.js'
 
 /** Options of every reverse sweep. */
@@ -33,34 +36,62 @@ export function sweep(
   options: SweepOptions,
   see: (entry: TapeNode, cotangent: Tensor) => void,
 ): void {
+  sweepOver(entriesOf(roots), null, roots, seeds, options, see)
+}
+
+/** Sweeps the given entries, from the highest id to the lowest; cotangents go only to those that are `leading`. */
+export function sweepOver(
+  entries: readonly TapeNode[],
+  leading: ReadonlySet<TapeNode> | null,
+  roots: readonly TapeNode[],
+  seeds: readonly Tensor[],
+  options: SweepOptions,
+  see: (entry: TapeNode, cotangent: Tensor) => void,
+): void {
   checkOptions('backward', options, ['retainGraph', 'createGraph'])
   const { createGraph = false, retainGraph = createGraph } = options
-  const entries = entriesOf(roots)
   for (const entry of entries) checkEntry(entry)
+  const suspended = suspend(entries)
+  const segments = new Set<Segment>()
   const mark = openScope()
   try {
-    withRecording(createGraph, () => {
-      for (const [i, root] of roots.entries()) receive(root, seeds[i] as Tensor, createGraph)
-      for (const entry of entries) {
-        if (entry.cotangent !== null) visit(entry, entry.cotangent, createGraph, see)
-        if (!retainGraph && entry.operation !== null) release(entry)
-      }
-    })
+    withCollector(null, () =>
+      withRecording(createGraph, () => {
+        for (const [i, root] of roots.entries()) {
+          if (leading === null || leading.has(root)) receive(root, seeds[i] as Tensor, createGraph)
+        }
+        for (const entry of entries) {
+          if (entry.cotangent !== null) visit(entry, leading, segments, createGraph, see)
+          if (!retainGraph && entry.operation !== null) release(entry)
+        }
+      }),
+    )
   } finally {
     // After an error, cotangents are left behind.
     for (const entry of entries) settle(entry)
+    // Those that stand in another were restored after it.
+    for (const segment of [...segments].reverse()) segment.drop()
+    for (const [entry, cotangent] of suspended) entry.cotangent = cotangent
     closeScope(mark, null)
   }
+}
+
+/** Takes away the cotangents of a sweep under way, within which this one was asked for, until this one is done. */
+function suspend(entries: readonly TapeNode[]): readonly (readonly [TapeNode, Tensor])[] {
+  const suspended: (readonly [TapeNode, Tensor])[] = []
+  for (const entry of entries) {
+    if (entry.cotangent === null) continue
+    suspended.push([entry, entry.cotangent])
+    entry.cotangent = null
+  }
+  return suspended
 }
 
 /** Throws where an entry cannot be swept. */
 function checkEntry(entry: TapeNode): void {
   const name = entry.operation?.name ?? 'leaf'
-  if (entry.released) {
-    throw new GradientError(
-      `backward: the tape through "${name}" ${showShape(entry.shape)} was released by an earlier backward; pass { retainGraph: true } to that one, or compute the root again`,
-    )
-  }
+  checkPresent(entry)
+  entry.segment?.check()
   for (const tensor of entry.saved) {
     if (tensor !== null && tensor.storage.changedAt > entry.id) {
       throw new GradientError(
@@ -70,18 +101,30 @@ function checkEntry(entry: TapeNode): void {
   }
 }
 
+function checkPresent(entry: TapeNode): void {
+  if (!entry.released) return
+  const name = entry.operation?.name ?? 'leaf'
+  throw new GradientError(
+    `backward: the tape through "${name}" ${showShape(entry.shape)} was released by an earlier backward; pass { retainGraph: true } to that one, or compute the root again`,
+  )
+}
+
 function visit(
   entry: TapeNode,
-  cotangent: Tensor,
+  leading: ReadonlySet<TapeNode> | null,
+  segments: Set<Segment>,
   createGraph: boolean,
   see: (entry: TapeNode, cotangent: Tensor) => void,
 ): void {
-  see(entry, cotangent)
-  const { operation } = entry
-  if (operation !== null) {
+  if (entry.hooks !== null) runHooks(entry, entry.hooks)
+  see(entry, entry.cotangent as Tensor)
+  if (entry.operation !== null) {
+    // A hook may have swept the same tape.
+    checkPresent(entry)
+    restore(entry, segments)
     const mark = openScope()
     try {
-      passOn(entry, operation, cotangent, createGraph)
+      passOn(entry, entry.operation, leading, createGraph)
     } finally {
       closeScope(mark, null)
     }
@@ -89,20 +132,63 @@ function visit(
   settle(entry)
 }
 
-function passOn(entry: TapeNode, operation: Operation, cotangent: Tensor, createGraph: boolean): void {
+function restore(entry: TapeNode, segments: Set<Segment>): void {
+  while (entry.segment !== null && !entry.segment.restored) {
+    segments.add(entry.segment)
+    entry.segment.restore()
+  }
+}
+
+function passOn(
+  entry: TapeNode,
+  operation: Operation,
+  leading: ReadonlySet<TapeNode> | null,
+  createGraph: boolean,
+): void {
   const { parents } = entry
+  const cotangent = entry.cotangent as Tensor
   const derivatives = operation.derivatives as NonNullable<Operation['derivatives']>
+  const all = 'joint' in derivatives ? withinRule(entry, () => derivatives.joint(cotangent, entry)) : null
   for (let i = 0; i < parents.length; i++) {
     const parent = parents[i] as TapeNode | null
-    const derivative = parent === null ? null : derivativeFor(derivatives, i)
-    if (parent === null || derivative === null) continue
-    const product = derivative.rule(cotangent, entry, i)
+    if (parent === null || (leading === null ? parent.retired : !leading.has(parent))) continue
+    let product: Tensor | null
+    if ('joint' in derivatives) product = all?.[i] ?? null
+    else {
+      const derivative = derivativeFor(derivatives, i)
+      if (derivative === null) continue
+      product = isDetecting()
+        ? withinRule(entry, () => derivative.rule(cotangent, entry, i))
+        : derivative.rule(cotangent, entry, i)
+    }
+    if (product === null) continue
     if (!sameShape(product.shape, parent.shape)) {
       throw new GradientError(
         `backward: the rule of "${operation.name}" gave input ${i} of shape ${showShape(parent.shape)} a cotangent of shape ${showShape(product.shape)}`,
       )
     }
+    if (isDetecting()) checkCotangent(entry, i, cotangent, product)
     receive(parent, product, createGraph)
+  }
+}
+
+/** Shows a cotangent to the hooks, and puts what they return in its place. */
+function runHooks(entry: TapeNode, hooks: readonly Hook[]): void {
+  for (const hook of [...hooks]) {
+    const present = entry.cotangent as Tensor
+    // The hook may keep it.
+    present.storage.escaped = true
+    const changed: unknown = publicly(() => hook(present))
+    if (changed === undefined || changed === null || changed === present) continue
+    checkTensor('registerHook', changed, 'what a hook returns')
+    if (!sameShape(changed.shape, present.shape) || changed.dtype !== present.dtype) {
+      throw new ShapeError(
+        `registerHook: a hook returned ${changed.dtype} ${showShape(changed.shape)} for a cotangent that is ${present.dtype} ${showShape(present.shape)}; it must be like it`,
+      )
+    }
+    own(changed.storage)
+    entry.cotangent = changed
+    disown(present.storage)
   }
 }
 
@@ -114,7 +200,7 @@ function receive(entry: TapeNode, contribution: Tensor, createGraph: boolean): v
     entry.cotangent = contribution
     return
   }
-  if (!createGraph && isExclusive(present) && contribution.dtype === present.dtype) {
+  if (!createGraph && contribution.dtype === present.dtype && canAddInto(present, contribution)) {
     addInto(present, contribution)
     return
   }
@@ -127,6 +213,11 @@ function receive(entry: TapeNode, contribution: Tensor, createGraph: boolean): v
 /** Whether nobody but the one slot that holds it can see a tensor's numbers. */
 export function isExclusive(x: Tensor): boolean {
   return x.storage.owners === 1 && !x.storage.escaped && x.strides === null
+}
+
+/** Whether adding in place is seen by nobody, and loses no tangents. */
+export function canAddInto(target: Tensor, x: Tensor): boolean {
+  return isExclusive(target) && target.tangents === null && x.tangents === null
 }
 
 const addition = new KernelFamily('add')

@@ -1,8 +1,11 @@
 import type { TapeNode } from '../core/node.js'
 import { type Shape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
+import { publicly } from '../memory/scope.js'
 import type { Storage } from '../memory/storage.js'
 import { checkTensor } from '../ops/arguments.js'
+import { currentCollector, withCollector } from './collect.js'
+import { dot, mermaid } from './diagram.js'
 import { entriesOf } from './entries.js'
 
 /** One line of the tape. */
@@ -28,22 +31,60 @@ export interface Tape {
   readonly bytesSaved: number
   /** The entries as a table: id, op, inputs with their shapes, output shape, bytes saved. */
   toString(): string
+  /** The entries as a flowchart in the language of Mermaid. */
+  toMermaid(): string
+  /** The entries as a digraph in the DOT language of Graphviz. */
+  toDot(): string
 }
 
-/** The tape that `backward` would sweep from `x`: empty where x needs no gradient. A picture taken now. */
-export function tapeOf(x: Tensor): Tape {
-  checkTensor('tapeOf', x)
-  const nodes = x.node === null ? [] : entriesOf([x.node]).reverse()
+/**
+ * The tape that `backward` would sweep from a tensor: empty where it needs no gradient. Of a function, which is called
+ * without arguments: all that the call records, whether its result depends on it or not, and the leaves that it reads;
+ * what a transform inside of it records is its own. A picture taken now.
+ */
+export function tapeOf(subject: Tensor | (() => unknown)): Tape {
+  if (typeof subject === 'function') return picture(recordedBy(subject))
+  checkTensor('tapeOf', subject)
+  return picture(subject.node === null ? [] : entriesOf([subject.node]).reverse())
+}
+
+function recordedBy(fn: () => unknown): TapeNode[] {
+  const nodes = new Set<TapeNode>()
+  const around = currentCollector()
+  withCollector(
+    (node, output) => {
+      for (const parent of node.parents) if (parent !== null && parent.operation === null) nodes.add(parent)
+      nodes.add(node)
+      around?.(node, output)
+    },
+    () => publicly(fn),
+  )
+  return [...nodes].sort((a, b) => a.id - b.id)
+}
+
+function picture(nodes: readonly TapeNode[]): Tape {
   const entries = nodes.map(entryOf)
   const storages = new Set<Storage>()
-  for (const node of nodes) for (const tensor of node.saved) if (tensor !== null) storages.add(tensor.storage)
+  for (const node of nodes) for (const tensor of keptBy(node)) storages.add(tensor.storage)
   let bytesSaved = 0
   for (const storage of storages) bytesSaved += storage.bytes
-  return { entries, bytesSaved, toString: () => table(entries, bytesSaved) }
+  return {
+    entries,
+    bytesSaved,
+    toString: () => table(entries, bytesSaved),
+    toMermaid: () => mermaid(entries),
+    toDot: () => dot(entries),
+  }
+}
+
+/** The values that an entry keeps: its saved ones, or what a checkpoint keeps in place of them. */
+function keptBy(node: TapeNode): readonly Tensor[] {
+  const saved = node.saved.filter((tensor) => tensor !== null)
+  return node.segment === null || node.released ? saved : [...saved, ...node.segment.heldBy(node)]
 }
 
 function entryOf(node: TapeNode): TapeEntry {
-  const storages = new Set(node.saved.flatMap((tensor) => (tensor === null ? [] : [tensor.storage])))
+  const storages = new Set(keptBy(node).map(({ storage }) => storage))
   return {
     id: node.id,
     op: node.operation?.name ?? 'leaf',

@@ -4,12 +4,14 @@ import type { Tensor } from '../core/tensor.js'
 import { disown, keep, own } from '../memory/scope.js'
 import { checkTensor } from '../ops/arguments.js'
 import { clone } from '../ops/copy.js'
-import { seedFor } from './backward.js'
-import { type SweepOptions, sweep } from './sweep.js'
+import { type Course, entriesBetween } from './entries.js'
+import { seedFor } from './seed.js'
+import { type SweepOptions, sweepOver } from './sweep.js'
 
 /**
  * The vector-Jacobian products `Σᵢ cotangentᵢᵀ · ∂rootᵢ/∂input`, one for each input, without touching any `grad`; null
- * for an input that no root depends on. Inputs may be leaves or results on the tape.
+ * for an input that no root depends on. Inputs may be leaves or results on the tape. Only what lies between the inputs
+ * and the roots is swept.
  *
  * @param roots tensors that were computed from the inputs; those that need no gradient contribute nothing
  * @param cotangents one for each root, of its shape and dtype
@@ -24,12 +26,11 @@ export function vectorJacobianProduct(
   const op = 'vectorJacobianProduct'
   const outputs = Array.isArray(roots) ? (roots as readonly Tensor[]) : [roots as Tensor]
   const given = Array.isArray(cotangents) ? (cotangents as readonly Tensor[]) : [cotangents as Tensor]
-  const places = new Map<TapeNode, Tensor | null>()
-  for (const input of inputs) {
+  const targets = inputs.map((input) => {
     checkTensor(op, input, 'every input')
     if (input.node === null) throw new GradientError(`${op}: an input needs no gradient; call requiresGrad_() on it`)
-    places.set(input.node, null)
-  }
+    return input.node
+  })
   const nodes: TapeNode[] = []
   const seeds: Tensor[] = []
   outputs.forEach((root, i) => {
@@ -38,7 +39,19 @@ export function vectorJacobianProduct(
     nodes.push(root.node)
     seeds.push(seedFor(op, root, given[i]))
   })
-  sweep(nodes, seeds, options, (entry, cotangent) => {
+  return pullBack(entriesBetween(nodes, targets), nodes, seeds, targets, options)
+}
+
+/** Sweeps from the roots to the targets and returns the cotangent of each target, null where none came. */
+export function pullBack(
+  course: Course,
+  roots: readonly TapeNode[],
+  seeds: readonly Tensor[],
+  targets: readonly TapeNode[],
+  options: SweepOptions,
+): (Tensor | null)[] {
+  const places = new Map<TapeNode, Tensor | null>(targets.map((target) => [target, null]))
+  sweepOver(course.entries, course.leading, roots, seeds, options, (entry, cotangent) => {
     if (!places.has(entry)) return
     own(cotangent.storage)
     places.set(entry, cotangent)
@@ -50,5 +63,5 @@ export function vectorJacobianProduct(
     else keep(found.storage)
     disown(found.storage)
   }
-  return inputs.map((input) => places.get(input.node as TapeNode) ?? null)
+  return targets.map((target) => places.get(target) ?? null)
 }

@@ -32,3 +32,18 @@ export class GradientError extends WengertError {}
 
 /** The numbers asked for do not fit into the memory that the engine can give. */
 export class MemoryError extends WengertError {}
+
+/** `detectAnomaly` found the operation that made a value or a cotangent NaN or infinite. */
+export class AnomalyError extends WengertError {
+  constructor(
+    message: string,
+    /** The operation's name. */
+    readonly op: string,
+    /** Whether its output or the cotangent that its rule passes on was the first to go wrong. */
+    readonly at: 'output' | 'cotangent',
+    /** Where the user's code called it, `file:line:column`; null where the engine does not tell. */
+    readonly line: string | null,
+  ) {
+    super(message)
+  }
+}

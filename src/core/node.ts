@@ -6,6 +6,31 @@ import type { Tensor } from './tensor.js'
 /** Position of the output among the saved values. */
 export const OUTPUT = -1
 
+/** Sees a tensor's cotangent during a sweep; a tensor that it returns takes the cotangent's place. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a hook that only looks may return nothing
+export type Hook = (cotangent: Tensor) => Tensor | null | undefined | void
+
+/** Entries whose saved values are not kept but computed again when a sweep comes to them. */
+export interface Segment {
+  /** Whether the saved values are there at present. */
+  readonly restored: boolean
+  /** Throws where they cannot be computed again. */
+  check(): void
+  restore(): void
+  /** Gives the saved values up until they are needed again. */
+  drop(): void
+  /** What is kept for the computation, counted with the segment's first entry. */
+  heldBy(entry: TapeNode): readonly Tensor[]
+}
+
+/** What `detectAnomaly` knows of a call. */
+export interface Origin {
+  /** `file:line:column`; null where the engine does not tell. */
+  readonly line: string | null
+  /** The inputs' shapes and ranges as text. */
+  readonly inputs: string
+}
+
 /**
  * One entry of the Wengert list: how a tensor came to be. It hangs on the tensor, so that an unused forward pass is
  * ordinary garbage. Leaves have an entry without an operation.
@@ -17,6 +42,14 @@ export class TapeNode<Attributes = unknown> {
   visit = 0
   /** Whether a sweep has passed and the saved values are gone. */
   released = false
+  /** Whether this is the leaf of a transform whose function has returned: a constant for everyone else. */
+  retired = false
+  /** What sees the cotangent, in this order. */
+  hooks: Hook[] | null = null
+  /** Where the saved values come from if they are not kept. */
+  segment: Segment | null = null
+  /** Where in the user's code the operation was called, with its inputs' ranges; known under `detectAnomaly`. */
+  origin: Origin | null = null
 
   constructor(
     /** Rises in the order of execution; also the tick at which the saved values were current. */
@@ -30,8 +63,8 @@ export class TapeNode<Attributes = unknown> {
     /** The values that the rules need: one place for each input, and the output last; null where not needed. */
     public saved: (Tensor | null)[],
     readonly shape: Shape,
-    /** The leaf itself; null for an operation's entry. */
-    readonly leaf: Tensor | null,
+    /** The tensor whose `grad` gathers the cotangent: a leaf itself, or a result that `retainGrad` named; else null. */
+    public gatherer: Tensor | null,
   ) {
     for (const tensor of saved) if (tensor !== null) own(tensor.storage)
   }

@@ -1,5 +1,5 @@
-import { tick } from '../memory/arena.js'
-import { closeScope, openScope } from '../memory/scope.js'
+import { now, tick } from '../memory/arena.js'
+import { closeScope, disown, keep, openScope, own } from '../memory/scope.js'
 import { isFloating } from './dtype.js'
 import { OUTPUT, TapeNode } from './node.js'
 import type { Shape } from './shape.js'
@@ -21,12 +21,22 @@ export interface Operation<Attributes = unknown> {
   forward(inputs: readonly Tensor[], attributes: Attributes): Tensor
   /**
    * The derivatives, one for each input, null for those that are never differentiable; a single one serves inputs of
-   * any number alike (it is told which); null as a whole where the output does not depend differentiably on any.
+   * any number alike (it is told which); a joint one gives all products at once; null as a whole where the output does
+   * not depend differentiably on any.
    */
   readonly derivatives: Derivatives<Attributes> | null
 }
 
-export type Derivatives<Attributes> = readonly (Derivative<Attributes> | null)[] | Derivative<Attributes>
+/** Derivatives towards all inputs at once. They may read every input and the output. */
+export interface JointDerivatives<Attributes> {
+  /** One product for each input, null for none. */
+  readonly joint: (cotangent: Tensor, call: TapeNode<Attributes>) => readonly (Tensor | null)[]
+}
+
+export type Derivatives<Attributes> =
+  | readonly (Derivative<Attributes> | null)[]
+  | Derivative<Attributes>
+  | JointDerivatives<Attributes>
 
 /** Whether operations are recorded on the tape at present. */
 let recording = true
@@ -46,6 +56,28 @@ export function withRecording<Result>(enabled: boolean, fn: () => Result): Resul
   }
 }
 
+/** Sees every operation that has been executed, after it was recorded. */
+export type Observer = (
+  operation: Operation<unknown>,
+  inputs: readonly Tensor[],
+  attributes: unknown,
+  output: Tensor,
+) => void
+
+let observers: readonly Observer[] = []
+
+/** Runs `fn` with an observer, once however often it is named. */
+export function withObserver<Result>(observer: Observer, fn: () => Result): Result {
+  if (observers.includes(observer)) return fn()
+  const before = observers
+  observers = [...before, observer]
+  try {
+    return fn()
+  } finally {
+    observers = before
+  }
+}
+
 /** Executes an operation and records it where an input needs a gradient. */
 export function apply<Attributes>(
   operation: Operation<Attributes>,
@@ -53,17 +85,20 @@ export function apply<Attributes>(
   attributes: Attributes,
 ): Tensor {
   const mark = openScope()
-  const id = tick()
+  tick()
   let output: Tensor | null = null
   try {
     output = operation.forward(inputs, attributes)
     if (recording && operation.derivatives !== null && isFloating(output.dtype)) {
       for (let i = 0; i < inputs.length; i++) {
         if ((inputs[i] as Tensor).node !== null) {
-          record(id, operation, inputs, attributes, output)
+          output.node = entryFor(operation, inputs, attributes, output, isRecorded) as TapeNode
           break
         }
       }
+    }
+    for (let i = 0; i < observers.length; i++) {
+      ;(observers[i] as Observer)(operation as Operation<unknown>, inputs, attributes, output)
     }
   } finally {
     closeScope(mark, output === null ? null : output.storage)
@@ -83,13 +118,36 @@ export function composite(fn: () => Tensor): Tensor {
   }
 }
 
-function record<Attributes>(
-  id: number,
+/** Like `composite`, for a function with several results. */
+export function compositeAll(fn: () => readonly Tensor[]): readonly Tensor[] {
+  const mark = openScope()
+  let results: readonly Tensor[] = []
+  try {
+    const made = fn()
+    for (const { storage } of made) own(storage)
+    results = made
+    return made
+  } finally {
+    closeScope(mark, null)
+    for (const { storage } of results) {
+      keep(storage)
+      disown(storage)
+    }
+  }
+}
+
+function isRecorded(x: Tensor): boolean {
+  return x.node !== null
+}
+
+/** The entry of a call, with the values that the rules towards the wanted inputs read. */
+export function entryFor<Attributes>(
   operation: Operation<Attributes>,
   inputs: readonly Tensor[],
   attributes: Attributes,
   output: Tensor,
-): void {
+  wanted: (input: Tensor) => boolean,
+): TapeNode<Attributes> {
   const count = inputs.length
   const derivatives = operation.derivatives as Derivatives<Attributes>
   const parents = new Array<TapeNode | null>(count)
@@ -100,27 +158,25 @@ function record<Attributes>(
     const input = inputs[i] as Tensor
     parents[i] = input.node
     shapes[i] = input.shape
-    if (input.node === null) continue
-    const { saves } = derivativeFor(derivatives, i)
-    for (let j = 0; j < saves.length; j++) {
-      const position = saves[j] as number
-      if (position === OUTPUT) saved[count] = output
-      else saved[position] = inputs[position] as Tensor
+    if ('joint' in derivatives) {
+      saved[i] = input
+      saved[count] = output
+    } else if (wanted(input)) {
+      const saves = derivativeFor(derivatives, i)?.saves ?? []
+      for (let j = 0; j < saves.length; j++) {
+        const position = saves[j] as number
+        if (position === OUTPUT) saved[count] = output
+        else saved[position] = inputs[position] as Tensor
+      }
     }
   }
-  output.node = new TapeNode<Attributes>(
-    id,
-    operation,
-    attributes,
-    parents,
-    shapes,
-    saved,
-    output.shape,
-    null,
-  ) as TapeNode
+  return new TapeNode<Attributes>(now(), operation, attributes, parents, shapes, saved, output.shape, null)
 }
 
-/** The derivative towards the input at `index`. */
-export function derivativeFor<Attributes>(derivatives: Derivatives<Attributes>, index: number): Derivative<Attributes> {
-  return 'rule' in derivatives ? derivatives : (derivatives[index] as Derivative<Attributes>)
+/** The derivative towards the input at `index`; null where there is none. */
+export function derivativeFor<Attributes>(
+  derivatives: Exclude<Derivatives<Attributes>, JointDerivatives<Attributes>>,
+  index: number,
+): Derivative<Attributes> | null {
+  return 'rule' in derivatives ? derivatives : (derivatives[index] as Derivative<Attributes> | null)
 }

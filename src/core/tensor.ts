@@ -28,6 +28,8 @@ export class Tensor {
   node: TapeNode | null = null
   /** @internal What `grad` shows. */
   gradient: Tensor | null = null
+  /** @internal Tangents of the forward passes under way, by their tags; null where there are none. */
+  tangents: Map<number, Tensor> | null = null
 
   /** @internal */
   constructor(storage: Storage, shape: Shape, strides: readonly number[] | null) {
@@ -62,8 +64,8 @@ export class Tensor {
   }
 
   /**
-   * The gradient that `backward` has gathered in this leaf: null until one reaches it. Further ones are added to it.
-   * Set it to null to start over.
+   * The gradient that `backward` has gathered in this leaf, or in this result after `retainGrad`: null until one reaches
+   * it. Further ones are added to it. Set it to null to start over.
    */
   get grad(): Tensor | null {
     if (this.gradient !== null) this.gradient.storage.escaped = true

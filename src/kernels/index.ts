@@ -3,11 +3,14 @@ export * from "./compare";
 export * from "./convert";
 export * from "./matmul";
 export * from "./movement";
+export * from "./angle";
 export * from "./argument";
 export * from "./fold";
 export * from "./indexing";
+export * from "./order";
 export * from "./random";
 export * from "./reduce";
+export * from "./scan";
 export * from "./softmax";
 export * from "./unary";
 

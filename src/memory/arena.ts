@@ -59,6 +59,11 @@ export function tick(): number {
   return ++state.clock
 }
 
+/** The tick of the latest operation. */
+export function now(): number {
+  return state.clock
+}
+
 /** A storage for `length` numbers in linear memory; their values are undefined until written. */
 export function allocate(dtype: DType, length: number): Storage {
   const storage = new Storage(dtype, length)

@@ -9,7 +9,7 @@ import { isTensor, type Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor, constant, type Operand } from './arguments.js'
-import { eq, ge, gt, logicalAnd } from './comparison.js'
+import { eq, ge, logicalAnd, logicalOr, ne } from './comparison.js'
 import { binary } from './elementwise.js'
 import { where } from './select.js'
 import { log, neg, reciprocal, sqrt, square } from './unary.js'
@@ -84,20 +84,32 @@ export const annihilateBoth: (h: Operand, g: Operand) => Tensor = binary(
   { floating: true },
 )
 
-/** The larger of a and b; NaN where either is. Where they are equal, each gets half of the cotangent. */
+/**
+ * The larger of a and b; NaN where either is. The cotangent goes to the operand that is the result, also where that is
+ * NaN; where both are, each gets half of it. Broadcasts; promotes.
+ */
 export const maximum: (a: Operand, b: Operand) => Tensor = binary('maximum', 'maximum', [
-  [[0, 1], (g, call) => share(g, gt(call.input(0), call.input(1)), eq(call.input(0), call.input(1)))],
-  [[0, 1], (g, call) => share(g, gt(call.input(1), call.input(0)), eq(call.input(0), call.input(1)))],
+  [[0, 1, OUTPUT], (g, call) => share(g, call.input(0), call.input(1), call.output)],
+  [[0, 1, OUTPUT], (g, call) => share(g, call.input(1), call.input(0), call.output)],
 ])
 
-/** The smaller of a and b; NaN where either is. Where they are equal, each gets half of the cotangent. */
+/**
+ * The smaller of a and b; NaN where either is. The cotangent goes to the operand that is the result, also where that is
+ * NaN; where both are, each gets half of it. Broadcasts; promotes.
+ */
 export const minimum: (a: Operand, b: Operand) => Tensor = binary('minimum', 'minimum', [
-  [[0, 1], (g, call) => share(g, gt(call.input(1), call.input(0)), eq(call.input(0), call.input(1)))],
-  [[0, 1], (g, call) => share(g, gt(call.input(0), call.input(1)), eq(call.input(0), call.input(1)))],
+  [[0, 1, OUTPUT], (g, call) => share(g, call.input(0), call.input(1), call.output)],
+  [[0, 1, OUTPUT], (g, call) => share(g, call.input(1), call.input(0), call.output)],
 ])
 
-function share(g: Tensor, wins: Tensor, ties: Tensor): Tensor {
-  return where(wins, g, where(ties, scale(g, 0.5), 0))
+/** The part of the cotangent of `y`, the larger or the smaller of both, that is due to `own`. */
+function share(g: Tensor, own: Tensor, other: Tensor, y: Tensor): Tensor {
+  return where(isAttained(own, y), where(isAttained(other, y), scale(g, 0.5), g), 0)
+}
+
+/** Whether an extreme is this value; NaN, where it is there, is the extreme. */
+export function isAttained(x: Tensor, extreme: Tensor): Tensor {
+  return logicalOr(eq(x, extreme), ne(x, x))
 }
 
 const power = binary(

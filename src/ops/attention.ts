@@ -7,6 +7,7 @@ import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
 import { add, scale } from './arithmetic.js'
 import { tensor } from './creation.js'
+import { dropout } from './dropout.js'
 import { matmul } from './matmul.js'
 import { where } from './select.js'
 import { softmax } from './softmax.js'
@@ -20,10 +21,16 @@ export interface MaskOptions {
   readonly causal?: boolean | undefined
 }
 
-/** Options of `scaledDotProductAttention`. */
+/** Options of `attentionWeights`. */
 export interface AttentionOptions extends MaskOptions {
   /** What the scores are multiplied with; 1/√d_k by default. */
   readonly scale?: number | undefined
+}
+
+/** Options of `scaledDotProductAttention`. */
+export interface DotProductAttentionOptions extends AttentionOptions {
+  /** The probability with which each attention weight is dropped (see `dropout`); 0 by default. */
+  readonly dropout?: number | undefined
 }
 
 /**
@@ -63,7 +70,13 @@ export function attentionWeights(q: Tensor, k: Tensor, options: AttentionOptions
  * @param v (…, keys, d_v)
  * @returns (…, queries, d_v); queries that may see nothing get 0
  */
-export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
+export function scaledDotProductAttention(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  options: DotProductAttentionOptions = {},
+): Tensor {
+  checkOptions('scaledDotProductAttention', options, ['mask', 'causal', 'scale', 'dropout'])
   checkTensor('scaledDotProductAttention', q, 'q')
   checkTensor('scaledDotProductAttention', k, 'k')
   checkTensor('scaledDotProductAttention', v, 'v')
@@ -72,8 +85,11 @@ export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, optio
       `scaledDotProductAttention: k ${showShape(k.shape)} and v ${showShape(v.shape)} must have the same number of keys`,
     )
   }
-  const settings = { ...options }
-  return composite(() => matmul(attentionWeights(q, k, settings), v))
+  const { dropout: p = 0, ...settings } = options
+  return composite(() => {
+    const weights = attentionWeights(q, k, settings)
+    return matmul(p === 0 ? weights : dropout(weights, { p }), v)
+  })
 }
 
 /** The scores with −∞ where attention is not allowed, or with the float mask added. */

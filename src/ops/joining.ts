@@ -237,3 +237,16 @@ export function unstack(x: Tensor, axis = 0): Tensor[] {
   const place = normalizeAxis('unstack', axis, x.ndim)
   return Array.from({ length: x.shape[place] as number }, (_, i) => squeeze(range(x, place, i, i + 1), place))
 }
+
+/**
+ * `x` cut into `chunks` parts along an axis (default 0), all of the same size but the last, which may be smaller; fewer
+ * parts where the axis is too short.
+ *
+ * @throws ArgumentError unless chunks is a whole number of at least 1
+ */
+export function chunk(x: Tensor, chunks: number, axis = 0): Tensor[] {
+  checkTensor('chunk', x)
+  checkInteger('chunk', 'the number of chunks', chunks, 1)
+  const place = normalizeAxis('chunk', axis, x.ndim)
+  return split(x, Math.max(1, Math.ceil((x.shape[place] as number) / chunks)), place)
+}

@@ -4,8 +4,10 @@ import { composite } from '../core/operation.js'
 import { checkOptions } from '../core/options.js'
 import { sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
+import { softplus } from './activations.js'
 import { checkTensor } from './arguments.js'
 import { add, annihilate, scale, sub } from './arithmetic.js'
+import { to } from './convert.js'
 import { tensor, zeros } from './creation.js'
 import { indexSelect } from './indexing.js'
 import { concat } from './joining.js'
@@ -42,6 +44,48 @@ export function mseLoss(input: Tensor, target: Tensor, options: { readonly reduc
   checkFloating('mseLoss', promoteTypes(input.dtype, target.dtype))
   const { reduction = 'mean' } = options
   return composite(() => reduceLoss('mseLoss', square(sub(input, target)), reduction))
+}
+
+/** Options of `binaryCrossEntropyWithLogits`. */
+export interface BinaryCrossEntropyOptions {
+  readonly reduction?: Reduction
+  /** Weight of the positive class: the targets' part of the loss is multiplied with it; 1 by default. */
+  readonly posWeight?: number
+}
+
+/**
+ * `−t log σ(x) − (1 − t) log(1 − σ(x))` for logits x and targets t in [0, 1], σ the sigmoid, reduced; computed as
+ * `t softplus(−x) + (1 − t) softplus(x)`, which neither overflows nor rounds small losses away.
+ *
+ * Derivative towards x: σ(x) − t.
+ *
+ * @throws ShapeError where the shapes differ; DTypeError unless the logits are floating; ArgumentError for an option
+ */
+export function binaryCrossEntropyWithLogits(
+  logits: Tensor,
+  target: Tensor,
+  options: BinaryCrossEntropyOptions = {},
+): Tensor {
+  const op = 'binaryCrossEntropyWithLogits'
+  checkTensor(op, logits, 'the logits')
+  checkTensor(op, target, 'the target')
+  checkFloating(op, logits.dtype)
+  checkOptions(op, options, ['reduction', 'posWeight'])
+  const { reduction = 'mean', posWeight = 1 } = options
+  if (!(posWeight >= 0)) {
+    throw new ArgumentError(`${op}: posWeight must be a number of at least 0, got ${String(posWeight)}`)
+  }
+  if (!sameShape(logits.shape, target.shape)) {
+    throw new ShapeError(
+      `${op}: logits ${showShape(logits.shape)} and target ${showShape(target.shape)} must have the same shape`,
+    )
+  }
+  return composite(() => {
+    const goal = to(target, promoteTypes(logits.dtype, target.dtype))
+    const positive = annihilate(goal, softplus(neg(logits)))
+    const negative = annihilate(sub(1, goal), softplus(logits))
+    return reduceLoss(op, add(posWeight === 1 ? positive : scale(positive, posWeight), negative), reduction)
+  })
 }
 
 /** Options of `crossEntropy`. */

@@ -22,9 +22,27 @@ export function manualSeed(seed: number): void {
   generator.seeded = true
 }
 
+/** Where the generator stands. */
+export type GeneratorState = Readonly<typeof generator>
+
+/** Where the generator stands now; it is seeded first where it was not. */
+export function generatorState(): GeneratorState {
+  seedOnce()
+  return { ...generator }
+}
+
+/** Takes the generator back to where it stood. */
+export function restoreGenerator(state: GeneratorState): void {
+  Object.assign(generator, state)
+}
+
+function seedOnce(): void {
+  if (!generator.seeded) manualSeed(Math.floor(Math.random() * 2 ** 53))
+}
+
 /** The seed and the next counter, which moves on by `blocks`. */
 function draw(blocks: number): [number, number, number, number] {
-  if (!generator.seeded) manualSeed(Math.floor(Math.random() * 2 ** 53))
+  seedOnce()
   const { seedLow, seedHigh, counterLow, counterHigh } = generator
   const next = counterLow + blocks
   generator.counterLow = next >>> 0

@@ -9,8 +9,7 @@ import { normalizeAxis, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
-import { annihilate, div, scale, sub } from './arithmetic.js'
-import { eq } from './comparison.js'
+import { annihilate, div, isAttained, scale, sub } from './arithmetic.js'
 import { to } from './convert.js'
 import { keptShape, type ReducedAxes, type ReductionOptions, reducedAxes, reducedCount, reduceWith } from './reduce.js'
 import { spread, sum } from './sum.js'
@@ -39,7 +38,7 @@ function extreme(name: 'max' | 'min'): (x: Tensor, options?: ReductionOptions) =
         rule: (g, call) => {
           const { axes } = call.attributes
           const x = call.input(0)
-          const attained = to(eq(x, reshape(call.output, keptShape(x.shape, axes))), x.dtype)
+          const attained = to(isAttained(x, reshape(call.output, keptShape(x.shape, axes))), x.dtype)
           const share = div(attained, sum(attained, { axis: axes, keepDims: true }))
           return annihilate(spread(g, x.shape, axes), share)
         },
@@ -64,10 +63,10 @@ function checkNotEmpty(op: string, x: Tensor, { axes }: ReducedAxes): void {
   }
 }
 
-/** The largest element over the given axes; NaN where one is. Derivative: 1, shared equally among ties. */
+/** The largest element over the given axes; NaN where one is. Derivative: 1, shared equally among ties (or NaN). */
 export const max: (x: Tensor, options?: ReductionOptions) => Tensor = extreme('max')
 
-/** The smallest element over the given axes; NaN where one is. Derivative: 1, shared equally among ties. */
+/** The smallest element over the given axes; NaN where one is. Derivative: 1, shared equally among ties (or NaN). */
 export const min: (x: Tensor, options?: ReductionOptions) => Tensor = extreme('min')
 
 /** One axis, or the whole tensor read in row-major order. */
@@ -133,7 +132,7 @@ const varianceOperation: Operation<VarianceAttributes> = {
   ],
 }
 
-/** Options of `variance`. */
+/** Options of `variance` and `std`. */
 export interface VarianceOptions extends ReductionOptions {
   /** Subtracted from the count in the divisor: 1 (the default) for the unbiased estimate, 0 for the population's. */
   readonly correction?: number | undefined
@@ -150,8 +149,12 @@ export function variance(x: Tensor, options: VarianceOptions = {}): Tensor {
   checkFloating('variance', x.dtype)
   const axes = reducedAxes('variance', x, options, ['axis', 'keepDims', 'correction'])
   const { correction = 1 } = options
-  if (typeof correction !== 'number' || Number.isNaN(correction)) {
-    throw new ArgumentError(`variance: correction must be a number, got ${String(correction)}`)
-  }
+  checkCorrection('variance', correction)
   return apply(varianceOperation, [x], { ...axes, correction })
+}
+
+export function checkCorrection(op: string, correction: unknown): void {
+  if (typeof correction !== 'number' || Number.isNaN(correction)) {
+    throw new ArgumentError(`${op}: correction must be a number, got ${String(correction)}`)
+  }
 }

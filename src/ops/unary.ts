@@ -23,13 +23,25 @@ export const sign: Function1 = unary('sign', [[], (g) => zerosView(g)], true)
 /** `eˣ`. Derivative: y. */
 export const exp: Function1 = unary('exp', [[OUTPUT], (g, call) => annihilate(g, call.output)])
 
+/** `eˣ − 1`, exact to the last digits near 0. Derivative: eˣ = y + 1. */
+export const expm1: Function1 = unary('expm1', [[0], (g, call) => annihilate(g, exp(call.input(0)))])
+
 /** The natural logarithm; −∞ at 0, NaN below. Derivative: 1/x. */
 export const log: Function1 = unary('log', [[0], (g, call) => annihilate(g, reciprocal(call.input(0)))])
+
+/** `log(1 + x)`, exact to the last digits near 0; −∞ at −1, NaN below. Derivative: 1/(1 + x). */
+export const log1p: Function1 = unary('log1p', [[0], (g, call) => annihilate(g, reciprocal(add(call.input(0), 1)))])
 
 /** `√x`; NaN below 0. Derivative: 1/(2y), ∞ at 0. */
 export const sqrt: Function1 = unary('sqrt', [
   [OUTPUT],
   (g, call) => annihilate(g, scale(reciprocal(call.output), 0.5)),
+])
+
+/** `1/√x`; ∞ at 0, NaN below. Derivative: −½y³, that is −1/(2x√x). */
+export const rsqrt: Function1 = unary('rsqrt', [
+  [OUTPUT],
+  (g, call) => annihilate(g, scale(mul(square(call.output), call.output), -0.5)),
 ])
 
 /** `x²`. Derivative: 2x. */
