@@ -1,7 +1,13 @@
 import { defineConfig } from 'tsup'
 
 export default defineConfig({
-  entry: { index: 'src/index.ts', nn: 'src/nn/index.ts', testing: 'src/testing/index.ts' },
+  entry: {
+    index: 'src/index.ts',
+    nn: 'src/nn/index.ts',
+    testing: 'src/testing/index.ts',
+    'testing/vitest': 'src/testing/vitest.ts',
+    'testing/fast-check': 'src/testing/fast-check.ts',
+  },
   format: ['esm', 'cjs'],
   target: 'es2022',
   dts: true,
