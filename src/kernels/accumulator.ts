@@ -4,21 +4,18 @@
 //   Ogita, Rump and Oishi, "Accurate sum and dot product", SIAM J. Sci. Comput. 26 (2005), with Knuth's TwoSum).
 
 /** Lanes 2 and 3 of four floats as doubles. */
-// @ts-ignore: decorator
 @inline
 export function promoteHigh(value: v128): v128 {
   return f64x2.promote_low_f32x4(v128.shuffle<f64>(value, value, 1, 1));
 }
 
 /** `first` after a vector was added. */
-// @ts-ignore: decorator
 @inline
 export function addToFirst<T>(first: v128, value: v128): v128 {
   return f64x2.add(first, sizeof<T>() == 4 ? f64x2.promote_low_f32x4(value) : value);
 }
 
 /** `second` after a vector was added; takes `first` as it was before. */
-// @ts-ignore: decorator
 @inline
 export function addToSecond<T>(second: v128, first: v128, value: v128): v128 {
   if (sizeof<T>() == 4) return f64x2.add(second, promoteHigh(value));
@@ -29,7 +26,6 @@ export function addToSecond<T>(second: v128, first: v128, value: v128): v128 {
 }
 
 /** The sum of each lane, as values of T. */
-// @ts-ignore: decorator
 @inline
 export function sums<T>(first: v128, second: v128): v128 {
   if (sizeof<T>() == 4) {
@@ -40,7 +36,6 @@ export function sums<T>(first: v128, second: v128): v128 {
 }
 
 /** The sum of all lanes. */
-// @ts-ignore: decorator
 @inline
 export function total<T>(first: v128, second: v128): f64 {
   if (sizeof<T>() == 4) {

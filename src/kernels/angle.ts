@@ -2,7 +2,6 @@
 // library (musl's atan2, within 1 ulp in float64); float32 is computed in float64 and rounded once.
 import { advance, offsetOf, outerSteps } from "./layout";
 
-// @ts-ignore: decorator
 @inline
 function angle<T>(y: usize, x: usize, out: usize, n: i32, strideY: i32, strideX: i32, layout: usize): void {
   let steps = outerSteps(layout);

@@ -17,13 +17,11 @@ const TANH_BACKWARD = 10;
 const ANNIHILATE_BOTH = 11;
 
 /** g · d where g is not 0, and 0 where it is, whatever d (∞ and NaN included). */
-// @ts-ignore: decorator
 @inline
 function annihilate<T>(g: v128, d: v128): v128 {
   return v128.and(v128.mul<T>(g, d), v128.ne<T>(g, v128.splat<T>(0 as T)));
 }
 
-// @ts-ignore: decorator
 @inline
 function vector<T>(op: i32, a: v128, b: v128): v128 {
   if (op == ADD) return v128.add<T>(a, b);
@@ -47,7 +45,6 @@ function vector<T>(op: i32, a: v128, b: v128): v128 {
   return unreachable();
 }
 
-// @ts-ignore: decorator
 @inline
 function scalar<T>(op: i32, a: T, b: T): T {
   if (op == ADD) return (a + b) as T;
@@ -68,7 +65,6 @@ function scalar<T>(op: i32, a: T, b: T): T {
   return unreachable();
 }
 
-// @ts-ignore: decorator
 @inline
 function row<T>(op: i32, a: usize, b: usize, out: usize, n: i32, strideA: i32, strideB: i32): void {
   const end = out + (<usize>n << alignof<T>());
@@ -93,7 +89,6 @@ function row<T>(op: i32, a: usize, b: usize, out: usize, n: i32, strideA: i32, s
   }
 }
 
-// @ts-ignore: decorator
 @inline
 function binary<T>(op: i32, a: usize, b: usize, out: usize, n: i32, strideA: i32, strideB: i32, layout: usize): void {
   let steps = outerSteps(layout);

@@ -6,7 +6,6 @@ const NOT_EQUAL = 1;
 const LESS = 2;
 const LESS_OR_EQUAL = 3;
 
-// @ts-ignore: decorator
 @inline
 function compare<T>(op: i32, a: usize, b: usize, out: usize, n: i32, strideA: i32, strideB: i32, layout: usize): void {
   let steps = outerSteps(layout);

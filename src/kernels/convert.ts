@@ -1,7 +1,6 @@
 // Conversions between dtypes. Floats become integers by truncation, saturating at the range's ends, NaN as 0; anything
 // but 0 becomes true (NaN included).
 
-// @ts-ignore: decorator
 @inline
 function convert<From, To>(x: usize, out: usize, n: i32): void {
   for (let i = 0; i < n; i++, x += sizeof<From>(), out += sizeof<To>()) {

@@ -40,14 +40,12 @@ const SMALL_DOUBLE = memory.data<f64>([
   1.4657839698941362e-8, -1.1365507110909795e-9, 5.944987123356707e-11,
 ]);
 
-// @ts-ignore: decorator
 @inline
 function scalar<T>(index: i32): v128 {
   return entry<T>(SINGLE, DOUBLE, index);
 }
 
 /** 1 / h(y) */
-// @ts-ignore: decorator
 @inline
 function inverseOfH<T>(y: v128): v128 {
   if (sizeof<T>() == 8) return inverseOfHOfDoubles(y);
@@ -61,14 +59,12 @@ function inverseOfHOfDoubles(y: v128): v128 {
   return addSlope<f64>(y, numerator, polynomial<f64>(y, y2, 0, DENOMINATOR_DOUBLE, 10));
 }
 
-// @ts-ignore: decorator
 @inline
 function addSlope<T>(y: v128, numerator: v128, denominator: v128): v128 {
   return multiplyAdd<T>(y, scalar<T>(SLOPE), v128.div<T>(numerator, denominator));
 }
 
 /** erf x in each lane. */
-// @ts-ignore: decorator
 @inline
 export function errorFunction<T>(x: v128): v128 {
   const one = scalar<T>(ONE);
@@ -90,7 +86,6 @@ export function errorFunction<T>(x: v128): v128 {
  * x (1 + erf(x / √2)) / 2 in each lane; -0 at -∞. It is max(x, 0) - |x| erfc(|x| / √2) / 2: for negative x only the
  * product is left, for positive x it is at most half of x.
  */
-// @ts-ignore: decorator
 @inline
 export function gelu<T>(x: v128): v128 {
   const y = v128.pmin<T>(v128.abs<T>(x), scalar<T>(GELU_LIMIT));

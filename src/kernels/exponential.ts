@@ -36,21 +36,18 @@ const REMAINDER_DOUBLE = memory.data<f64>([
   0.00019841269504755537, 2.4801492762718987e-5, 2.7557587351369977e-6, 2.7630378649616514e-7, 2.499996234535356e-8,
 ]);
 
-// @ts-ignore: decorator
 @inline
 function scalar<T>(index: i32): v128 {
   return entry<T>(SINGLE, DOUBLE, index);
 }
 
 /** x / ln 2 rounded to an integer, in the low bits; `how` is one of the ROUND constants. */
-// @ts-ignore: decorator
 @inline
 function round<T>(x: v128, how: i32): v128 {
   return multiplyAdd<T>(x, scalar<T>(LOG2E), scalar<T>(how));
 }
 
 /** The remainder r = x - n ln 2 of a rounding. */
-// @ts-ignore: decorator
 @inline
 function reduce<T>(x: v128, rounded: v128, how: i32): v128 {
   const n = v128.sub<T>(rounded, scalar<T>(how));
@@ -58,13 +55,11 @@ function reduce<T>(x: v128, rounded: v128, how: i32): v128 {
 }
 
 /** e^r - 1 for |r| <= ln 2 / 2. */
-// @ts-ignore: decorator
 @inline
 function reducedMinusOne<T>(r: v128): v128 {
   return sizeof<T>() == 4 ? evaluateReduced<f32>(r) : reducedMinusOneOfDoubles(r);
 }
 
-// @ts-ignore: decorator
 @inline
 function evaluateReduced<T>(r: v128): v128 {
   const r2 = v128.mul<T>(r, r);
@@ -82,14 +77,12 @@ function scaledExponentialOfDoubles(x: v128): v128 {
 }
 
 /** The power of two whose biased exponent stands in the low bits. */
-// @ts-ignore: decorator
 @inline
 function powerOfTwo<T>(exponent: v128): v128 {
   return shiftLeft<T>(exponent, significandBits<T>());
 }
 
 /** e^x in each lane: exactly 0 at -∞, subnormal results rounded once, NaN for NaN. Error up to 1.04 ulp. */
-// @ts-ignore: decorator
 @inline
 export function exponential<T>(x: v128): v128 {
   // pmin and pmax return their first argument if it is NaN.
@@ -106,13 +99,11 @@ export function exponential<T>(x: v128): v128 {
  * 2^100 e^x for x between -154 (f32) or -775 (f64) and 0. A product with it that is multiplied with `unscale` at the
  * very end is rounded once, even if it is subnormal.
  */
-// @ts-ignore: decorator
 @inline
 export function scaledExponential<T>(x: v128): v128 {
   return sizeof<T>() == 4 ? evaluateScaled<f32>(x) : scaledExponentialOfDoubles(x);
 }
 
-// @ts-ignore: decorator
 @inline
 function evaluateScaled<T>(x: v128): v128 {
   const rounded = round<T>(x, ROUND_PLUS_100);
@@ -121,7 +112,6 @@ function evaluateScaled<T>(x: v128): v128 {
 }
 
 /** factor · 2^100 e^(x + low), where `low` is what a rounding of x has lost. */
-// @ts-ignore: decorator
 @inline
 export function timesScaledExponential<T>(factor: v128, x: v128, low: v128): v128 {
   const rounded = round<T>(v128.add<T>(x, low), ROUND_PLUS_100);
@@ -130,14 +120,12 @@ export function timesScaledExponential<T>(factor: v128, x: v128, low: v128): v12
 }
 
 /** Takes the factor 2^100 back. */
-// @ts-ignore: decorator
 @inline
 export function unscale<T>(x: v128): v128 {
   return v128.mul<T>(x, scalar<T>(FROM_PLUS_100));
 }
 
 /** e^x for x <= 0, cheaper than `exponential`. */
-// @ts-ignore: decorator
 @inline
 export function exponentialOfNegative<T>(x: v128): v128 {
   x = v128.pmax<T>(x, scalar<T>(SMALLEST));
@@ -145,7 +133,6 @@ export function exponentialOfNegative<T>(x: v128): v128 {
 }
 
 /** e^x - 1 in each lane, without cancellation. */
-// @ts-ignore: decorator
 @inline
 export function exponentialMinusOne<T>(x: v128): v128 {
   const bounded = v128.pmax<T>(v128.pmin<T>(x, scalar<T>(LARGEST)), scalar<T>(SMALLEST_MINUS_ONE));

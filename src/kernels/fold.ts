@@ -7,7 +7,6 @@ const MAX = 2;
 const MIN = 3;
 
 /** The result starts from `start`. */
-// @ts-ignore: decorator
 @inline
 function fold<T>(
   op: i32,

@@ -1,7 +1,6 @@
 // Taking and adding rows by index along one axis. Indices are i32; negative ones count from the end.
 import { lanes } from "./simd";
 
-// @ts-ignore: decorator
 @inline
 function indexAt(indices: usize, position: i32, axisLength: i32): i32 {
   const index = load<i32>(indices + 4 * position);
@@ -41,7 +40,6 @@ export function gatherRows(
  * out[o, indices[j]] += x[o, j], in order of j and from zero, for x [outer, count, inner] and out
  * [outer, axisLength, inner]. All indices must be in range.
  */
-// @ts-ignore: decorator
 @inline
 function scatterAddRows<T>(
   x: usize,

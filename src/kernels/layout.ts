@@ -8,14 +8,12 @@ const HEADER: usize = 20;
 const DIMENSION: usize = 20;
 
 /** How many positions the outer dimensions have; 1 where there is no block (address 0). */
-// @ts-ignore: decorator
 @inline
 export function outerSteps(layout: usize): i32 {
   return layout == 0 ? 1 : load<i32>(layout, 4);
 }
 
 /** The present offset of an operand (0, 1 or 2) in bytes of T. */
-// @ts-ignore: decorator
 @inline
 export function offsetOf<T>(layout: usize, operand: usize): usize {
   return <usize>load<i32>(layout + 4 * operand, 8) * sizeof<T>();

@@ -33,14 +33,12 @@ const SERIES_DOUBLE = memory.data<f64>([
   0.1531397448803848, 0.14796808385799406,
 ]);
 
-// @ts-ignore: decorator
 @inline
 function scalar<T>(index: i32): v128 {
   return entry<T>(SINGLE, DOUBLE, index);
 }
 
 /** Whether some lane is subnormal, zero, negative, infinite or NaN. */
-// @ts-ignore: decorator
 @inline
 function someSpecial<T>(x: v128): bool {
   // As integers the bits of the normal numbers are consecutive; this moves them to the lower end of the signed range.
@@ -58,7 +56,6 @@ function withLimits<T>(x: v128, bias: v128): v128 {
 }
 
 /** log x + correction for normal x; the exponent k is what the bits say minus `bias`. */
-// @ts-ignore: decorator
 @inline
 function evaluate<T>(x: v128, bias: v128, correction: v128): v128 {
   const exponent = v128.and(subtractBits<T>(x, scalar<T>(SQRT_HALF)), scalar<T>(EXPONENT_MASK));
@@ -77,7 +74,6 @@ function evaluate<T>(x: v128, bias: v128, correction: v128): v128 {
 }
 
 /** log x in each lane: -∞ at 0, NaN below. */
-// @ts-ignore: decorator
 @inline
 export function logarithm<T>(x: v128): v128 {
   let bias = scalar<T>(BIASED_INTEGER);
@@ -90,7 +86,6 @@ export function logarithm<T>(x: v128): v128 {
 }
 
 /** log(1 + x) in each lane, with full relative accuracy near 0. */
-// @ts-ignore: decorator
 @inline
 export function logarithmOnePlus<T>(x: v128): v128 {
   const one = scalar<T>(ONE);
@@ -106,7 +101,6 @@ export function logarithmOnePlus<T>(x: v128): v128 {
 }
 
 /** log(1 + x) for x between 0 and 1. */
-// @ts-ignore: decorator
 @inline
 export function logarithmOnePlusFraction<T>(x: v128): v128 {
   const sum = v128.add<T>(scalar<T>(ONE), x);
@@ -119,7 +113,6 @@ function evaluateCorrected<T>(x: v128, bias: v128, correction: v128): v128 {
 }
 
 /** What log(1 + x) loses by the rounding of sum = 1 + x, to first order. */
-// @ts-ignore: decorator
 @inline
 function lostInSum<T>(x: v128, sum: v128): v128 {
   return v128.div<T>(v128.sub<T>(x, v128.sub<T>(sum, scalar<T>(ONE))), sum);

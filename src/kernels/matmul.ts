@@ -53,7 +53,6 @@ const WORKSPACE: i32 = PACKED_B + PANELS * PANEL;
  * stored as repetitions of the last one. `packed`: the values of a term lie side by side in both A and B, and no row
  * is missing. Strides in bytes.
  */
-// @ts-ignore: decorator
 @inline
 function tiles<T>(
   six: bool, packed: bool,
@@ -195,7 +194,6 @@ function tilesOf6<T>(
 }
 
 /** The tiles of one strip of rows, by the fastest loop of this build that fits. */
-// @ts-ignore: decorator
 @inline
 function strip<T>(
   six: bool, packed: bool,
@@ -399,7 +397,6 @@ function multiplyMatrices<T>(
   }
 }
 
-// @ts-ignore: decorator
 @inline
 function sumOfLanes<T>(v: v128): T {
   if (sizeof<T>() == 8) return (v128.extract_lane<T>(v, 0) + v128.extract_lane<T>(v, 1)) as T;
@@ -611,7 +608,6 @@ function multiply<T>(
   );
 }
 
-// @ts-ignore: decorator
 @inline
 function matmul<T>(
   a: usize, b: usize, c: usize, m: i32, n: i32, k: i32, rowStrideA: i32, columnStrideA: i32,

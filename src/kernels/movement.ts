@@ -1,7 +1,6 @@
 // Moving values without computing: strided copies, selection, fills. Values are moved by size (1, 4 or 8 bytes).
 import { advance, offsetOf, outerSteps } from "./layout";
 
-// @ts-ignore: decorator
 @inline
 function copy<T>(x: usize, out: usize, n: i32, strideX: i32, strideOut: i32, layout: usize): void {
   let steps = outerSteps(layout);
@@ -22,7 +21,6 @@ function copy<T>(x: usize, out: usize, n: i32, strideX: i32, strideOut: i32, lay
   }
 }
 
-// @ts-ignore: decorator
 @inline
 function select<T>(
   condition: usize, a: usize, b: usize, out: usize, n: i32,
@@ -50,7 +48,6 @@ function select<T>(
   }
 }
 
-// @ts-ignore: decorator
 @inline
 function fill<T>(out: usize, n: i32, value: T): void {
   for (const end = out + (<usize>n << alignof<T>()); out < end; out += sizeof<T>()) store<T>(out, value);

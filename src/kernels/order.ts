@@ -2,7 +2,6 @@
 // larger than every number.
 
 /** Whether the value at position p comes strictly before that at q. */
-// @ts-ignore: decorator
 @inline
 function precedes<T>(row: usize, p: i32, q: i32, descending: i32): bool {
   const x = load<T>(row + (<usize>p << alignof<T>()));
@@ -12,7 +11,6 @@ function precedes<T>(row: usize, p: i32, q: i32, descending: i32): bool {
 }
 
 /** Merges the sorted runs [start, middle) and [middle, end) of `from` into `to`. */
-// @ts-ignore: decorator
 @inline
 function merge<T>(row: usize, from: usize, to: usize, start: i32, middle: i32, end: i32, descending: i32): void {
   let left = start;

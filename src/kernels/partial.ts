@@ -3,20 +3,17 @@
 import { lanes } from "./simd";
 
 /** The lanes that memory does not fill keep what `fill` has there. */
-// @ts-ignore: decorator
 @inline
 export function loadUpTo<T>(address: usize, width: i32, fill: v128): v128 {
   return width >= lanes<T>() ? v128.load(address) : loadPartial<T>(address, width, fill);
 }
 
-// @ts-ignore: decorator
 @inline
 export function storeUpTo<T>(address: usize, v: v128, width: i32): void {
   if (width >= lanes<T>()) v128.store(address, v);
   else storePartial<T>(address, v, width);
 }
 
-// @ts-ignore: decorator
 @inline
 export function loadPartial<T>(address: usize, width: i32, fill: v128): v128 {
   let v = v128.load_lane<T>(address, fill, 0);
@@ -27,7 +24,6 @@ export function loadPartial<T>(address: usize, width: i32, fill: v128): v128 {
   return v;
 }
 
-// @ts-ignore: decorator
 @inline
 export function storePartial<T>(address: usize, v: v128, width: i32): void {
   v128.store_lane<T>(address, v, 0);

@@ -11,13 +11,11 @@ let block2 = i64x2(0, 0);
 let block3 = i64x2(0, 0);
 
 /** The lower words of four products, of which `lower` has those of lanes 0 and 1, `upper` those of lanes 2 and 3. */
-// @ts-ignore: decorator
 @inline
 function lowWords(lower: v128, upper: v128): v128 {
   return v128.shuffle<i32>(lower, upper, 0, 2, 4, 6);
 }
 
-// @ts-ignore: decorator
 @inline
 function highWords(lower: v128, upper: v128): v128 {
   return v128.shuffle<i32>(lower, upper, 1, 3, 5, 7);

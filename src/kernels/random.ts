@@ -13,14 +13,12 @@ const WORDS = 0;
 const FLOATS = 1;
 const DOUBLES = 2;
 
-// @ts-ignore: decorator
 @inline
 function counterOf(low: u32, high: u32): u64 {
   return (<u64>high << 32) | <u64>low;
 }
 
 /** The upper 24 of 32 bits as an integer, times 2^-24: from [0, 1). */
-// @ts-ignore: decorator
 @inline
 function unitFloats(bits: v128): v128 {
   return f32x4.mul(f32x4.convert_i32x4_s(i32x4.shr_u(bits, 8)), f32x4.splat(5.960464477539063e-8));

@@ -34,14 +34,12 @@ const COSINE = memory.data<f64>([
   -1.1470745597729725e-11, 4.779477332387385e-14,
 ]);
 
-// @ts-ignore: decorator
 @inline
 function constant(index: i32): v128 {
   return v128.load64_splat(CONSTANTS + 8 * index);
 }
 
 /** c[0] + c[1] x + ... + c[degree] x^degree. */
-// @ts-ignore: decorator
 @inline
 function polynomial(x: v128, coefficients: usize, degree: i32): v128 {
   let sum = v128.load64_splat(coefficients + 8 * degree);

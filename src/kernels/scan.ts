@@ -4,7 +4,6 @@
  * out[k] = x[0] + ... + x[k], or with `reverse` x[k] + ... + x[count - 1]. Floats add up in float64 and carry the
  * rounding errors along (Neumaier's compensated summation), so that long sums stay as exact as short ones.
  */
-// @ts-ignore: decorator
 @inline
 function cumulativeSum<T>(x: usize, out: usize, outer: i32, count: i32, inner: i32, reverse: i32): void {
   const last = <usize>(count - 1) * inner * sizeof<T>();
@@ -36,7 +35,6 @@ function cumulativeSum<T>(x: usize, out: usize, outer: i32, count: i32, inner: i
 }
 
 /** r · a, but with `annihilate` 0 where r is 0, whatever a. */
-// @ts-ignore: decorator
 @inline
 function carried<T>(a: T, r: T, annihilate: i32): T {
   return annihilate && r == 0 ? 0 : a * r;
@@ -46,7 +44,6 @@ function carried<T>(a: T, r: T, annihilate: i32): T {
  * r[k] = b[k] + a[k] · r[k - 1] with r[-1] = 0 and a[0] unused, or with `reverse` its adjoint,
  * r[k] = b[k] + a[k + 1] · r[k + 1] with r[count] = 0.
  */
-// @ts-ignore: decorator
 @inline
 function linearScan<T>(
   a: usize,

@@ -19,14 +19,12 @@ const DOUBLE = memory.data<f64>([
   1, 760, 21.7, 1.5957691073417664, 1.426396435433791e-8, 0.071354815736413, 5.361872467621785e-10,
 ]);
 
-// @ts-ignore: decorator
 @inline
 function scalar<T>(index: i32): v128 {
   return entry<T>(SINGLE, DOUBLE, index);
 }
 
 /** 1 / (1 + e^-x) in each lane. */
-// @ts-ignore: decorator
 @inline
 export function sigmoid<T>(x: v128): v128 {
   const one = scalar<T>(ONE);
@@ -35,7 +33,6 @@ export function sigmoid<T>(x: v128): v128 {
 }
 
 /** log(1 + e^x) in each lane. */
-// @ts-ignore: decorator
 @inline
 export function softplus<T>(x: v128): v128 {
   const e = exponentialOfNegative<T>(v128.neg<T>(v128.abs<T>(x)));
@@ -46,7 +43,6 @@ export function softplus<T>(x: v128): v128 {
  * x / (1 + e^-z) from y = |x|, bounded where the result for -y is 0, and e = 2^100 e^-|z|, as max(x, 0) - y e^-|z| /
  * (1 + e^-|z|): for negative x only the product is left, for positive x it is at most half of x.
  */
-// @ts-ignore: decorator
 @inline
 function gated<T>(x: v128, y: v128, e: v128): v128 {
   const passed = v128.div<T>(v128.mul<T>(y, e), v128.add<T>(scalar<T>(ONE), unscale<T>(e)));
@@ -54,7 +50,6 @@ function gated<T>(x: v128, y: v128, e: v128): v128 {
 }
 
 /** x / (1 + e^-x) in each lane; -0 at -∞. */
-// @ts-ignore: decorator
 @inline
 export function silu<T>(x: v128): v128 {
   const y = v128.pmin<T>(v128.abs<T>(x), scalar<T>(SILU_LIMIT));
@@ -62,7 +57,6 @@ export function silu<T>(x: v128): v128 {
 }
 
 /** x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2 in each lane; -0 at -∞. */
-// @ts-ignore: decorator
 @inline
 export function geluTanh<T>(x: v128): v128 {
   const y = v128.pmin<T>(v128.abs<T>(x), scalar<T>(GELU_LIMIT));

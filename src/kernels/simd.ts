@@ -1,14 +1,12 @@
 // What every kernel shares: lane counts, and multiply-add as the build allows it.
 
 /** Number of values of type T in one 128-bit vector. */
-// @ts-ignore: decorator
 @inline
 export function lanes<T>(): i32 {
   return 16 / sizeof<T>();
 }
 
 /** a * b + c in each lane: one rounding in the fused build, two in the plain one. */
-// @ts-ignore: decorator
 @inline
 export function multiplyAdd<T>(a: v128, b: v128, c: v128): v128 {
   if (ASC_FEATURE_RELAXED_SIMD) return v128.relaxed_madd<T>(a, b, c);

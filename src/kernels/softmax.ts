@@ -16,7 +16,6 @@ const DOUBLE = memory.data<f64>([-709, 2.8206162122887962e-278]);
  * 2^100 e^x for x <= 0, but 0 where e^x is below the normal numbers. Most of these are masked places, and arithmetic
  * with subnormal numbers is many times slower.
  */
-// @ts-ignore: decorator
 @inline
 function scaledPower<T>(x: v128): v128 {
   // NaN passes both the bound and the threshold.
@@ -59,7 +58,6 @@ function scaledSum<T>(x: usize, out: usize, count: i32): f64 {
 }
 
 /** The logarithm of 2^-100 times a scaled sum, which may be 0, infinite or NaN. */
-// @ts-ignore: decorator
 @inline
 function logarithmOfSum(scaled: f64): f64 {
   const sum = f64x2.extract_lane(unscale<f64>(f64x2.splat(scaled)), 0);
@@ -67,7 +65,6 @@ function logarithmOfSum(scaled: f64): f64 {
   return sum < Infinity ? f64x2.extract_lane(logarithm(f64x2.splat(sum)), 0) : sum;
 }
 
-// @ts-ignore: decorator
 @inline
 function softmax<T>(x: usize, out: usize, rows: i32, count: i32): void {
   const size = <usize>count * sizeof<T>();
@@ -81,7 +78,6 @@ function softmax<T>(x: usize, out: usize, rows: i32, count: i32): void {
   }
 }
 
-// @ts-ignore: decorator
 @inline
 function logSoftmax<T>(x: usize, out: usize, rows: i32, count: i32): void {
   const size = <usize>count * sizeof<T>();
@@ -97,7 +93,6 @@ function logSoftmax<T>(x: usize, out: usize, rows: i32, count: i32): void {
   }
 }
 
-// @ts-ignore: decorator
 @inline
 function logsumexp<T>(x: usize, out: usize, rows: i32, count: i32): void {
   for (; rows > 0; rows--, out += sizeof<T>()) {
@@ -114,7 +109,6 @@ function logsumexp<T>(x: usize, out: usize, rows: i32, count: i32): void {
 }
 
 /** a · b, but 0 where either is 0, whatever the other. */
-// @ts-ignore: decorator
 @inline
 function annihilate<T>(a: v128, b: v128): v128 {
   const zero = i64x2(0, 0);
@@ -122,7 +116,6 @@ function annihilate<T>(a: v128, b: v128): v128 {
 }
 
 /** out = a ⊙ (g - Σ g a) for the output a. */
-// @ts-ignore: decorator
 @inline
 function softmaxBackward<T>(cotangent: usize, output: usize, out: usize, rows: i32, count: i32): void {
   const zero = i64x2(0, 0);
@@ -146,7 +139,6 @@ function softmaxBackward<T>(cotangent: usize, output: usize, out: usize, rows: i
 }
 
 /** out = g - e^y Σ g for the output y. */
-// @ts-ignore: decorator
 @inline
 function logSoftmaxBackward<T>(cotangent: usize, output: usize, out: usize, rows: i32, count: i32): void {
   const zero = i64x2(0, 0);

@@ -19,7 +19,6 @@ const SMALL_DOUBLE = memory.data<f64>([
 ]);
 
 /** tanh x in each lane: a polynomial for small |x|, else 1 - 2 e / (1 + e) with e = e^(-2|x|). */
-// @ts-ignore: decorator
 @inline
 export function hyperbolicTangent<T>(x: v128): v128 {
   const one = entry<T>(SINGLE, DOUBLE, ONE);

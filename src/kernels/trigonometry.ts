@@ -46,27 +46,23 @@ const PI_OVER_TWO_BITS: u64 = 0xc90fdaa22168c234; // times 2^63
 let reducedHigh: f64 = 0;
 let reducedLow: f64 = 0;
 
-// @ts-ignore: decorator
 @inline
 function scalar(index: i32): v128 {
   return entry<f64>(0, TABLE, index);
 }
 
 /** sin x in each lane. */
-// @ts-ignore: decorator
 @inline
 export function sine<T>(x: v128): v128 {
   return sinusoids<T>(x, 0);
 }
 
 /** cos x in each lane. */
-// @ts-ignore: decorator
 @inline
 export function cosine<T>(x: v128): v128 {
   return sinusoids<T>(x, 1);
 }
 
-// @ts-ignore: decorator
 @inline
 function sinusoids<T>(x: v128, quarters: i64): v128 {
   if (sizeof<T>() == 8) return sinusoid<f64>(x, quarters);
@@ -180,7 +176,6 @@ function reduceLarge(x: f64): i64 {
 }
 
 /** a · b / 2^64, up to the last bit or two. */
-// @ts-ignore: decorator
 @inline
 function highProduct(a: u64, b: u64): u64 {
   return (a >> 32) * (b >> 32) + (((a >> 32) * (b & 0xffffffff)) >> 32) + (((a & 0xffffffff) * (b >> 32)) >> 32);

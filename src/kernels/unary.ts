@@ -32,7 +32,6 @@ const SILU = 21;
 const SOFTPLUS = 22;
 const ERF = 23;
 
-// @ts-ignore: decorator
 @inline
 function vector<T>(op: i32, x: v128): v128 {
   if (op == NEG) return v128.neg<T>(x);
@@ -66,7 +65,6 @@ function vector<T>(op: i32, x: v128): v128 {
 }
 
 /** -1, 0 or 1; zeros keep their sign, NaN stays NaN. */
-// @ts-ignore: decorator
 @inline
 function sign<T>(x: v128): v128 {
   const one = v128.splat<T>(1 as T);
@@ -76,14 +74,12 @@ function sign<T>(x: v128): v128 {
 }
 
 /** Functions so short that the loop around them costs as much, and those of which most is expected. */
-// @ts-ignore: decorator
 @inline
 function isPaired<T>(op: i32): bool {
   if (op == EXP || op == GELU) return sizeof<T>() == 4;
   return op <= ROUND;
 }
 
-// @ts-ignore: decorator
 @inline
 function map<T>(op: i32, x: usize, out: usize, n: i32): void {
   if (isPaired<T>(op)) {
@@ -106,13 +102,11 @@ function map<T>(op: i32, x: usize, out: usize, n: i32): void {
 }
 
 /** A whole vector, or what is left, with zeros behind it. */
-// @ts-ignore: decorator
 @inline
 function loadUpTo<T>(x: usize, n: i32): v128 {
   return n >= lanes<T>() ? v128.load(x) : loadRest(x, x + <usize>n * sizeof<T>());
 }
 
-// @ts-ignore: decorator
 @inline
 function storeUpTo<T>(out: usize, result: v128, n: i32): void {
   if (n >= lanes<T>()) v128.store(out, result);
