@@ -15,10 +15,12 @@ const MEBIBYTE = 1 << 20
 const ADDRESS_LIMIT = 65535 * 65536
 const LAYOUT_BYTES = 4096
 
-/** Address of the block in which the outer dimensions of a strided operation are described. */
-export const layoutAddress = Math.ceil(heapBase / 64) * 64
+/** End of the memory in which the outer loops of a strided operation are described. */
+export const layoutEnd = Math.ceil(heapBase / 64) * 64 + LAYOUT_BYTES
+/** Address of a place for one number that a kernel takes as an operand. */
+export const numberAddress = layoutEnd
 /** Address of the scratch memory in which products pack their operands. */
-export const workspaceAddress = layoutAddress + LAYOUT_BYTES
+export const workspaceAddress = numberAddress + 64
 
 const arenaStart = workspaceAddress + kernels().matmulWorkspace_f64()
 

@@ -4,7 +4,7 @@ import { checkFloating, type DType, promoteTypes, suffixOf } from '../core/dtype
 import type { TapeNode } from '../core/node.js'
 import { apply, type Operation } from '../core/operation.js'
 import { broadcastShapes, sameShape } from '../core/shape.js'
-import { planRows, stridesOver } from '../core/strides.js'
+import { planRows } from '../core/strides.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
@@ -125,7 +125,7 @@ function walkBoth(family: KernelFamily, a: Tensor, b: Tensor, out: Tensor): Tens
       return out
     }
   }
-  const row = planRows(shape, [stridesOver(a, shape), stridesOver(b, shape)])
-  kernel(first, second, to, row.length, row.strides[0] as number, row.strides[1] as number, row.layout)
+  const { length, strideA, strideB, layout } = planRows(shape, a, b, null)
+  kernel(first, second, to, length, strideA, strideB, layout)
   return out
 }

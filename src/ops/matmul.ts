@@ -11,7 +11,7 @@ import {
   showShape,
   sizeOf,
 } from '../core/shape.js'
-import { mergeAxes, stridesOver, writeLayout } from '../core/strides.js'
+import { planMatrices } from '../core/strides.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, workspaceAddress } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
@@ -25,7 +25,7 @@ const product = new KernelFamily('matmul')
 
 const matmulOperation: Operation<undefined> = {
   name: 'matmul',
-  forward: ([a, b]) => multiply(a as Tensor, b as Tensor),
+  forward: (inputs) => multiply(inputs[0] as Tensor, inputs[1] as Tensor),
   derivatives: [
     { saves: [1], rule: (g, call) => sumTo(matmul(g, transpose(call.input(1))), call.inputShape(0)) },
     {
@@ -67,14 +67,14 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
     )
   }
   return a.ndim > 1 && b.ndim > 1 && a.dtype === b.dtype
-    ? multiplyMatrices(a, b)
+    ? apply(matmulOperation, [a, b], undefined)
     : composite(() => multiplyAny(a, b, dtype))
 }
 
 function multiplyAny(a: Tensor, b: Tensor, dtype: DType): Tensor {
   const left = a.ndim === 1 ? unsqueeze(a, 0) : a
   const right = b.ndim === 1 ? unsqueeze(b, 1) : b
-  const result = multiplyMatrices(to(left, dtype), to(right, dtype))
+  const result = apply(matmulOperation, [to(left, dtype), to(right, dtype)], undefined)
   const { shape, ndim } = result
   return reshape(
     result,
@@ -82,36 +82,28 @@ function multiplyAny(a: Tensor, b: Tensor, dtype: DType): Tensor {
   )
 }
 
-function multiplyMatrices(a: Tensor, b: Tensor): Tensor {
-  checkCount('matmul', a.shape)
-  checkCount('matmul', b.shape)
-  const [left, right] = [a.shape[a.ndim - 1], b.shape[b.ndim - 2]]
-  if (left !== right) {
-    throw new ShapeError(
-      `matmul: ${showShape(a.shape)} and ${showShape(b.shape)} do not multiply: the inner sizes ${left} and ${right} differ`,
-    )
-  }
-  const batch = [a.shape.slice(0, -2), b.shape.slice(0, -2)] as const
-  if (!broadcastTogether(...batch)) {
-    throw new ShapeError(
-      `matmul: the batches of ${showShape(a.shape)} and ${showShape(b.shape)} do not broadcast; aligned at the end, the axes before the last two must be equal or 1`,
-    )
-  }
-  return apply(matmulOperation, [a, b], undefined)
-}
-
 /** The product of tensors of equal dtype and at least two axes. */
 function multiply(a: Tensor, b: Tensor): Tensor {
-  return a.ndim === 2 && b.ndim === 2 ? multiplyPair(a, b) : multiplyBatch(a, b)
-}
-
-/** The product of two matrices. */
-function multiplyPair(a: Tensor, b: Tensor): Tensor {
-  const rows = a.shape[0] as number
-  const inner = a.shape[1] as number
-  const columns = b.shape[1] as number
-  const out = empty(a.dtype, [rows, columns])
+  const shape = productShape(a, b)
+  const out = empty(a.dtype, shape)
   if (out.storage.length === 0) return out
+  let rows = a.shape[a.ndim - 2] as number
+  const inner = a.shape[a.ndim - 1] as number
+  const columns = b.shape[b.ndim - 1] as number
+  let rowA = rowStride(a)
+  let rowOut = columns
+  let layout = 0
+  if (shape.length > 2) {
+    const walk = planMatrices(shape, a, b, out)
+    if (walk.loops === 1 && walk.strideB === 0 && (walk.strideA === rows * rowA || rows === 1)) {
+      // The rows of all matrices follow each other evenly: they are the rows of one.
+      if (rows === 1) {
+        rowA = walk.strideA
+        rowOut = walk.strideC
+      }
+      rows *= walk.length
+    } else layout = walk.layout
+  }
   product.get(suffixOf(a.dtype))(
     addressOf(a.storage),
     addressOf(b.storage),
@@ -119,72 +111,47 @@ function multiplyPair(a: Tensor, b: Tensor): Tensor {
     rows,
     columns,
     inner,
-    a.strides === null ? inner : (a.strides[0] as number),
-    a.strides === null ? 1 : (a.strides[1] as number),
-    b.strides === null ? columns : (b.strides[0] as number),
-    b.strides === null ? 1 : (b.strides[1] as number),
-    columns,
-    0,
-    workspaceAddress,
-  )
-  return out
-}
-
-/** The products of two batches of matrices, broadcast against each other. */
-function multiplyBatch(a: Tensor, b: Tensor): Tensor {
-  const batch = broadcastShapes('matmul', a.shape.slice(0, -2), b.shape.slice(0, -2))
-  const rows = a.shape[a.ndim - 2] as number
-  const inner = a.shape[a.ndim - 1] as number
-  const columns = b.shape[b.ndim - 1] as number
-  const shape = [...batch, rows, columns]
-  const out = empty(a.dtype, shape)
-  if (out.storage.length === 0) return out
-  const left = matrices(a, batch)
-  const right = matrices(b, batch)
-  const target = matrices(out, batch)
-  const strides = [left.batch, right.batch, target.batch]
-  // The rows of all matrices in a batch are the rows of one, where they follow each other evenly.
-  const merged = mergeAxes(batch, strides)
-  let m = rows
-  let batches = merged.sizes.length
-  const [leftBatch, rightBatch, targetBatch] = merged.strides as [number[], number[], number[]]
-  if (batches === 1 && rightBatch[0] === 0 && (leftBatch[0] === rows * left.row || rows === 1)) {
-    m = rows * (merged.sizes[0] as number)
-    if (rows === 1) {
-      left.row = leftBatch[0] as number
-      target.row = targetBatch[0] as number
-    }
-    batches = 0
-  }
-  const layout = batches === 0 ? 0 : writeLayout(merged.sizes, merged.strides, batches)
-  const addresses = [addressOf(a.storage), addressOf(b.storage), addressOf(out.storage)] as const
-  product.get(suffixOf(a.dtype))(
-    ...addresses,
-    m,
-    columns,
-    inner,
-    left.row,
-    left.column,
-    right.row,
-    right.column,
-    target.row,
+    rowA,
+    columnStride(a),
+    rowStride(b),
+    columnStride(b),
+    rowOut,
     layout,
     workspaceAddress,
   )
   return out
 }
 
-interface Matrices {
-  /** Strides over the batch axes. */
-  readonly batch: number[]
-  row: number
-  readonly column: number
+/** The shape of a product; throws where the operands do not multiply. */
+function productShape(a: Tensor, b: Tensor): Shape {
+  // Only a broadcast view is ever too large.
+  if (a.strides !== null) checkCount('matmul', a.shape)
+  if (b.strides !== null) checkCount('matmul', b.shape)
+  const left = a.shape[a.ndim - 1]
+  const right = b.shape[b.ndim - 2]
+  if (left !== right) {
+    throw new ShapeError(
+      `matmul: ${showShape(a.shape)} and ${showShape(b.shape)} do not multiply: the inner sizes ${left} and ${right} differ`,
+    )
+  }
+  const rows = a.shape[a.ndim - 2] as number
+  const columns = b.shape[b.ndim - 1] as number
+  if (a.ndim === 2 && b.ndim === 2) return [rows, columns]
+  const batch = [a.shape.slice(0, -2), b.shape.slice(0, -2)] as const
+  if (!broadcastTogether(...batch)) {
+    throw new ShapeError(
+      `matmul: the batches of ${showShape(a.shape)} and ${showShape(b.shape)} do not broadcast; aligned at the end, the axes before the last two must be equal or 1`,
+    )
+  }
+  return [...broadcastShapes('matmul', ...batch), rows, columns]
 }
 
-function matrices(x: Tensor, batch: Shape): Matrices {
-  const strides = stridesOver(x, [...batch, ...x.shape.slice(-2)])
-  const [row, column] = strides.slice(-2) as [number, number]
-  return { batch: strides.slice(0, -2), row, column }
+function rowStride({ shape, strides }: Tensor): number {
+  return (strides === null ? shape[shape.length - 1] : strides[strides.length - 2]) as number
+}
+
+function columnStride({ strides }: Tensor): number {
+  return strides === null ? 1 : (strides[strides.length - 1] as number)
 }
 
 /** `x Wᵀ + b`, row by row: x is (…, in), the weight (out, in), the bias (out,), the result (…, out). */

@@ -4,7 +4,7 @@ import { bytesOf } from '../core/dtype.js'
 import { ArgumentError, DTypeError, ShapeError } from '../core/errors.js'
 import { apply, type Operation } from '../core/operation.js'
 import { broadcastShapes, sameShape, showShape } from '../core/shape.js'
-import { planRows, stridesOver } from '../core/strides.js'
+import { planRows } from '../core/strides.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
@@ -22,13 +22,11 @@ const whereOperation: Operation<undefined> = {
     const out = empty(a.dtype, shape)
     if (out.storage.length === 0) return out
     const to = addressOf(out.storage)
-    const addresses = inputs.map((input) => addressOf(input.storage)) as [number, number, number]
-    const row = planRows(
-      shape,
-      inputs.map((input) => stridesOver(input, shape)),
-    )
-    const strides = row.strides as [number, number, number]
-    select.get(String(bytesOf(a.dtype)))(...addresses, to, row.length, ...strides, row.layout)
+    const mask = addressOf(condition.storage)
+    const first = addressOf(a.storage)
+    const second = addressOf(b.storage)
+    const { length, strideA, strideB, strideC, layout } = planRows(shape, condition, a, b)
+    select.get(String(bytesOf(a.dtype)))(mask, first, second, to, length, strideA, strideB, strideC, layout)
     return out
   },
   derivatives: [
