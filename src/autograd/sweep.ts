@@ -3,8 +3,8 @@
 import { contiguous } from '../core/contiguous.js'
 import { suffixOf } from '../core/dtype.js'
 import { GradientError, ShapeError } from '../core/errors.js'
-import type { Hook, Segment, TapeNode } from '../core/node.js'
-import { derivativeFor, type Operation, withRecording } from '../core/operation.js'
+import { type Hook, NOTHING_SAVED, type Segment, type TapeNode } from '../core/node.js'
+import { derivativeFor, isJoint, type Operation, withRecording } from '../core/operation.js'
 import { checkOptions } from '../core/options.js'
 import { sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
@@ -52,12 +52,13 @@ export function sweepOver(
   const { createGraph = false, retainGraph = createGraph } = options
   for (const entry of entries) checkEntry(entry)
   const suspended = suspend(entries)
-  const segments = new Set<Segment>()
+  const segments: Segment[] = []
   const mark = openScope()
   try {
     withCollector(null, () =>
       withRecording(createGraph, () => {
-        for (const [i, root] of roots.entries()) {
+        for (let i = 0; i < roots.length; i++) {
+          const root = roots[i] as TapeNode
           if (leading === null || leading.has(root)) receive(root, seeds[i] as Tensor, createGraph)
         }
         for (const entry of entries) {
@@ -70,7 +71,7 @@ export function sweepOver(
     // After an error, cotangents are left behind.
     for (const entry of entries) settle(entry)
     // Those that stand in another were restored after it.
-    for (const segment of [...segments].reverse()) segment.drop()
+    for (const segment of segments.reverse()) segment.drop()
     for (const [entry, cotangent] of suspended) entry.cotangent = cotangent
     closeScope(mark, null)
   }
@@ -89,11 +90,13 @@ function suspend(entries: readonly TapeNode[]): readonly (readonly [TapeNode, Te
 
 /** Throws where an entry cannot be swept. */
 function checkEntry(entry: TapeNode): void {
-  const name = entry.operation?.name ?? 'leaf'
   checkPresent(entry)
   entry.segment?.check()
-  for (const tensor of entry.saved) {
+  const { saved } = entry
+  for (let i = 0; i < saved.length; i++) {
+    const tensor = saved[i] as Tensor | null
     if (tensor !== null && tensor.storage.changedAt > entry.id) {
+      const name = entry.operation?.name ?? 'leaf'
       throw new GradientError(
         `backward: "${name}" saved a value of shape ${showShape(tensor.shape)} that has been changed in place since (copy_, an optimiser's step, loadStateDict); call backward before the change, or compute the root again`,
       )
@@ -112,7 +115,7 @@ function checkPresent(entry: TapeNode): void {
 function visit(
   entry: TapeNode,
   leading: ReadonlySet<TapeNode> | null,
-  segments: Set<Segment>,
+  segments: Segment[],
   createGraph: boolean,
   see: (entry: TapeNode, cotangent: Tensor) => void,
 ): void {
@@ -132,9 +135,9 @@ function visit(
   settle(entry)
 }
 
-function restore(entry: TapeNode, segments: Set<Segment>): void {
+function restore(entry: TapeNode, segments: Segment[]): void {
   while (entry.segment !== null && !entry.segment.restored) {
-    segments.add(entry.segment)
+    segments.push(entry.segment)
     entry.segment.restore()
   }
 }
@@ -148,16 +151,17 @@ function passOn(
   const { parents } = entry
   const cotangent = entry.cotangent as Tensor
   const derivatives = operation.derivatives as NonNullable<Operation['derivatives']>
-  const all = 'joint' in derivatives ? withinRule(entry, () => derivatives.joint(cotangent, entry)) : null
+  const detecting = isDetecting()
+  const all = isJoint(derivatives) ? withinRule(entry, () => derivatives.joint(cotangent, entry)) : null
   for (let i = 0; i < parents.length; i++) {
     const parent = parents[i] as TapeNode | null
     if (parent === null || (leading === null ? parent.retired : !leading.has(parent))) continue
     let product: Tensor | null
-    if ('joint' in derivatives) product = all?.[i] ?? null
+    if (isJoint(derivatives)) product = all?.[i] ?? null
     else {
       const derivative = derivativeFor(derivatives, i)
       if (derivative === null) continue
-      product = isDetecting()
+      product = detecting
         ? withinRule(entry, () => derivative.rule(cotangent, entry, i))
         : derivative.rule(cotangent, entry, i)
     }
@@ -167,7 +171,7 @@ function passOn(
         `backward: the rule of "${operation.name}" gave input ${i} of shape ${showShape(parent.shape)} a cotangent of shape ${showShape(product.shape)}`,
       )
     }
-    if (isDetecting()) checkCotangent(entry, i, cotangent, product)
+    if (detecting) checkCotangent(entry, i, cotangent, product)
     receive(parent, product, createGraph)
   }
 }
@@ -233,9 +237,12 @@ export function addInto(target: Tensor, x: Tensor): void {
 /** Gives up the saved values. */
 function release(entry: TapeNode): void {
   const { saved } = entry
-  entry.saved = []
+  entry.saved = NOTHING_SAVED
   entry.released = true
-  for (const tensor of saved) if (tensor !== null) disown(tensor.storage)
+  for (let i = 0; i < saved.length; i++) {
+    const tensor = saved[i] as Tensor | null
+    if (tensor !== null) disown(tensor.storage)
+  }
 }
 
 /** Clears what a sweep left in an entry: the cotangent of a leaf, or anything after an error. */

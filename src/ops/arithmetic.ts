@@ -7,8 +7,9 @@ import { OUTPUT } from '../core/node.js'
 import { apply, type Operation } from '../core/operation.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
+import { placeNumber } from '../memory/number.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { checkTensor, constant, type Operand } from './arguments.js'
+import { checkTensor, type Operand } from './arguments.js'
 import { eq, ge, logicalAnd, logicalOr, ne } from './comparison.js'
 import { binary } from './elementwise.js'
 import { where } from './select.js'
@@ -154,13 +155,12 @@ const mulKernel = new KernelFamily('mul')
 
 const scaleOperation: Operation<number> = {
   name: 'scale',
-  forward: ([input], factor) => {
-    const x = contiguous(input as Tensor)
+  forward: (inputs, factor) => {
+    const x = contiguous(inputs[0] as Tensor)
     const out = empty(x.dtype, x.shape)
-    const cell = constant(factor, x.dtype)
     const kernel = mulKernel.get(suffixOf(x.dtype))
     const to = addressOf(out.storage)
-    kernel(addressOf(x.storage), addressOf(cell.storage), to, out.storage.length, 1, 0, 0)
+    kernel(addressOf(x.storage), placeNumber(factor, x.dtype), to, out.storage.length, 1, 0, 0)
     return out
   },
   derivatives: [

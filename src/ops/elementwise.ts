@@ -23,8 +23,8 @@ export function unary(name: string, derivative: TableEntry, integers = false): (
   const [saves, rule] = derivative
   const operation: Operation<undefined> = {
     name,
-    forward: ([input]) => {
-      const x = contiguous(input as Tensor)
+    forward: (inputs) => {
+      const x = contiguous(inputs[0] as Tensor)
       const out = empty(x.dtype, x.shape)
       const kernel = family.get(suffixOf(x.dtype))
       kernel(addressOf(x.storage), addressOf(out.storage), out.storage.length)
@@ -58,13 +58,15 @@ export function binary(
   derivatives: readonly [TableEntry, TableEntry] | null,
   options: BinaryOptions = {},
 ): (a: Operand, b: Operand) => Tensor {
+  const { atLeast = 'bool', result, swapped = false, floating = false } = options
   const family = new KernelFamily(kernelName)
   const operation: Operation<undefined> = {
     name,
-    forward: ([a, b]) => {
-      const shape = broadcastShapes(name, (a as Tensor).shape, (b as Tensor).shape)
-      const [first, second] = (options.swapped === true ? [b, a] : [a, b]) as [Tensor, Tensor]
-      return walkBoth(family, first, second, empty(options.result ?? first.dtype, shape))
+    forward: (inputs) => {
+      const a = inputs[0] as Tensor
+      const b = inputs[1] as Tensor
+      const out = empty(result ?? a.dtype, broadcastShapes(name, a.shape, b.shape))
+      return swapped ? walkBoth(family, b, a, out) : walkBoth(family, a, b, out)
     },
     derivatives:
       derivatives?.map(([saves, rule], position) => ({
@@ -73,9 +75,9 @@ export function binary(
       })) ?? null,
   }
   return (a, b) => {
-    const [x, y] = operands(name, a, b, options.atLeast ?? 'bool')
-    if (options.floating === true) checkFloating(name, x.dtype)
-    return apply(operation, [x, y], undefined)
+    const pair = operands(name, a, b, atLeast)
+    if (floating) checkFloating(name, pair[0].dtype)
+    return apply(operation, pair, undefined)
   }
 }
 

@@ -1,7 +1,7 @@
 import { currentCollector, withCollector } from '../autograd/collect.js'
 import { inMode } from '../autograd/modes.js'
 import { GradientError } from '../core/errors.js'
-import type { Segment, TapeNode } from '../core/node.js'
+import { NOTHING_SAVED, type Segment, type TapeNode } from '../core/node.js'
 import { isRecording } from '../core/operation.js'
 import { sameShape, showShape } from '../core/shape.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
@@ -185,7 +185,7 @@ class Recomputation implements Segment {
 /** Gives up an entry's saved values. */
 function giveUp(node: TapeNode): void {
   const { saved } = node
-  node.saved = []
+  node.saved = NOTHING_SAVED
   for (const tensor of saved) if (tensor !== null) disown(tensor.storage)
 }
 
