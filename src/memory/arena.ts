@@ -233,7 +233,7 @@ function takeFree(blockClass: number): number {
 /** Bytes of the blocks in use. */
 function occupied(): number {
   let bytes = 0
-  for (const { blockClass } of residents) bytes += capacityOf(blockClass)
+  for (let i = 0; i < residents.length; i++) bytes += capacityOf((residents[i] as Storage).blockClass)
   return bytes
 }
 
@@ -301,7 +301,8 @@ function halfway(past: number): number {
 /** Writes back every storage that was last used before the given tick and may go. */
 function writeBack(before: number, mayGo: (storage: Storage) => boolean): void {
   let count = 0
-  for (const storage of residents) {
+  for (let i = 0; i < residents.length; i++) {
+    const storage = residents[i] as Storage
     if (storage.lastUse < before && mayGo(storage)) {
       storage.home ??= copyOut(storage)
       ;(freeBlocks[storage.blockClass] as number[]).push(storage.address)
@@ -312,7 +313,7 @@ function writeBack(before: number, mayGo: (storage: Storage) => boolean): void {
       residents[count++] = storage
     }
   }
-  residents.length = count
+  while (residents.length > count) residents.pop()
 }
 
 /** Moves what is there together, so that all free memory is one. */

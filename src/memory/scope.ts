@@ -27,12 +27,12 @@ export function openScope(): number {
 /** Frees what the scope made and nobody owns. `kept`, the scope's result, goes to the enclosing scope or the user. */
 export function closeScope(mark: number, kept: Storage | null): void {
   depth--
-  for (let i = mark; i < scoped.length; i++) {
-    const storage = scoped[i] as Storage
+  // An array that is cut to length 0 gives its memory up, so one is taken at a time.
+  while (scoped.length > mark) {
+    const storage = scoped.pop() as Storage
     storage.scoped = false
     if (storage !== kept) freeUnowned(storage)
   }
-  scoped.length = mark
   if (kept !== null) keep(kept)
 }
 
