@@ -12,6 +12,7 @@ import { addressOf, tick } from '../memory/arena.js'
 import { closeScope, disown, openScope, own, publicly } from '../memory/scope.js'
 import { checkTensor } from '../ops/arguments.js'
 import { add } from '../ops/arithmetic.js'
+import { clone } from '../ops/copy.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkCotangent, isDetecting, withinRule } from './anomaly.js'
 import { withCollector } from './collect.js'
@@ -179,9 +180,8 @@ function passOn(
 /** Shows a cotangent to the hooks, and puts what they return in its place. */
 function runHooks(entry: TapeNode, hooks: readonly Hook[]): void {
   for (const hook of [...hooks]) {
-    const present = entry.cotangent as Tensor
-    // The hook may keep it.
-    present.storage.escaped = true
+    const present = handOut(entry.cotangent as Tensor)
+    replaceCotangent(entry, present)
     const changed: unknown = publicly(() => hook(present))
     if (changed === undefined || changed === null || changed === present) continue
     checkTensor('registerHook', changed, 'what a hook returns')
@@ -190,28 +190,38 @@ function runHooks(entry: TapeNode, hooks: readonly Hook[]): void {
         `registerHook: a hook returned ${changed.dtype} ${showShape(changed.shape)} for a cotangent that is ${present.dtype} ${showShape(present.shape)}; it must be like it`,
       )
     }
-    own(changed.storage)
-    entry.cotangent = changed
-    disown(present.storage)
+    replaceCotangent(entry, changed)
   }
+}
+
+function replaceCotangent(entry: TapeNode, cotangent: Tensor): void {
+  own(cotangent.storage)
+  if (entry.cotangent !== null) disown(entry.cotangent.storage)
+  entry.cotangent = cotangent
+}
+
+/**
+ * A cotangent as the user's code gets it, which may keep it and change it in place: a copy where something else has the
+ * same numbers, such as the cotangent of another entry, the one that the user gave, or a constant.
+ */
+export function handOut(cotangent: Tensor): Tensor {
+  const result = isExclusive(cotangent) ? cotangent : clone(cotangent)
+  result.storage.escaped = true
+  return result
 }
 
 /** Adds a contribution to an entry's cotangent. */
 function receive(entry: TapeNode, contribution: Tensor, createGraph: boolean): void {
   const present = entry.cotangent
   if (present === null) {
-    own(contribution.storage)
-    entry.cotangent = contribution
+    replaceCotangent(entry, contribution)
     return
   }
   if (!createGraph && contribution.dtype === present.dtype && canAddInto(present, contribution)) {
     addInto(present, contribution)
     return
   }
-  const total = add(present, contribution)
-  own(total.storage)
-  entry.cotangent = total
-  disown(present.storage)
+  replaceCotangent(entry, add(present, contribution))
 }
 
 /** Whether nobody but the one slot that holds it can see a tensor's numbers. */
