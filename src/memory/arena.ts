@@ -28,8 +28,8 @@ const arenaStart = workspaceAddress + kernels().matmulWorkspace_f64()
 const YOUNG = 1024
 /** How many may be there in all: the smallest ones cost more on the heap than in the arena. */
 const RESIDENTS = 32768
-/** What is written back early: small enough that bringing it in again costs no more than an operation. */
-const IDLE_BYTES = 4096
+/** The largest that is written back early: small enough that bringing it in again costs no more than an operation. */
+const IDLE_CLASS = classOf(4096)
 
 interface Region {
   readonly start: number
@@ -154,9 +154,7 @@ function place(storage: Storage): void {
     )
   }
   if (residents.length >= state.residentLimit) relieve()
-  const blockClass = classOf(storage.bytes)
-  storage.blockClass = blockClass
-  storage.address = takeFree(blockClass) || takeBlock(blockClass)
+  storage.address = takeFree(storage.blockClass) || takeBlock(storage.blockClass)
   storage.lastUse = state.clock
   storage.slot = residents.length
   residents.push(storage)
@@ -180,7 +178,7 @@ function homeOf(storage: Storage): TypedArray | readonly number[] {
 function restore(storage: Storage): void {
   const home = homeOf(storage)
   place(storage)
-  if (storage.bytes > IDLE_BYTES) state.restoredBytes += storage.bytes
+  if (storage.blockClass > IDLE_CLASS) state.restoredBytes += storage.bytes
   const view = viewOf(storage.dtype)
   view.set(home, storage.address / view.BYTES_PER_ELEMENT)
 }
@@ -270,8 +268,8 @@ function relieve(): void {
   state.residentLimit = Math.max(YOUNG, 2 * residents.length)
 }
 
-function isIdle({ escaped, owners, bytes }: Storage): boolean {
-  return escaped && owners === 0 && bytes <= IDLE_BYTES
+function isIdle({ escaped, owners, blockClass }: Storage): boolean {
+  return escaped && owners === 0 && blockClass <= IDLE_CLASS
 }
 
 /**

@@ -18,24 +18,15 @@ export abstract class Module {
   /** The parameters of this module and its parts by name (`layers.0.weight`), in the order of their assignment. */
   namedParameters(): [string, Parameter][] {
     const found: [string, Parameter][] = []
-    const seen = new Set<unknown>()
-    const visit = (value: unknown, name: string): void => {
-      if (typeof value !== 'object' || value === null || seen.has(value)) return
-      if (value instanceof Parameter) {
-        seen.add(value)
-        found.push([name, value])
-      } else if (value instanceof Module || Array.isArray(value)) {
-        seen.add(value)
-        for (const [key, part] of Object.entries(value)) visit(part, name === '' ? key : `${name}.${key}`)
-      }
-    }
-    visit(this, '')
+    findParameters(this, '', new Set(), (parameter, name) => found.push([name, parameter]))
     return found
   }
 
   /** The parameters of this module and its parts. */
   parameters(): Parameter[] {
-    return this.namedParameters().map(([, parameter]) => parameter)
+    const found: Parameter[] = []
+    findParameters(this, null, new Set(), (parameter) => found.push(parameter))
+    return found
   }
 
   /** This module and all modules among its parts. */
@@ -101,5 +92,25 @@ export abstract class Module {
   /** Sets the gradients of all parameters to null. */
   zeroGrad(): void {
     for (const parameter of this.parameters()) parameter.grad = null
+  }
+}
+
+/** Shows every parameter in a value, once, with its name; names are not made where the value's own is null. */
+function findParameters<Name extends string | null>(
+  value: unknown,
+  name: Name,
+  seen: Set<unknown>,
+  see: (parameter: Parameter, name: Name) => void,
+): void {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return
+  if (value instanceof Parameter) {
+    seen.add(value)
+    see(value, name)
+  } else if (value instanceof Module || Array.isArray(value)) {
+    seen.add(value)
+    for (const key of Object.keys(value)) {
+      const part: unknown = (value as unknown as Record<string, unknown>)[key]
+      findParameters(part, (name === null ? null : name === '' ? key : `${name}.${key}`) as Name, seen, see)
+    }
   }
 }

@@ -55,8 +55,8 @@ export function copy_(target: Tensor, source: Tensor): Tensor {
     throw new ArgumentError('copy_: a broadcast view has fewer numbers than elements; clone it first')
   }
   // Where both are views of the same numbers, reading and writing would interleave.
-  const numbers = to(detach(source), target.dtype)
-  const values = numbers.storage === target.storage ? clone(numbers) : numbers
+  const numbers = source.dtype === target.dtype ? source : to(detach(source), target.dtype)
+  const values = numbers.storage === target.storage ? clone(detach(numbers)) : numbers
   tick()
   const address = addressOf(target.storage)
   const strides = sameShape(values.shape, target.shape) ? values.strides : stridesOver(values, target.shape)

@@ -32,7 +32,12 @@ export function spread(reduced: Tensor, shape: Shape, axes: readonly number[]): 
  */
 export function sum(x: Tensor, options?: ReductionOptions): Tensor {
   checkTensor('sum', x)
-  return apply(sumOperation, [x.dtype === 'bool' ? to(x, 'int32') : x], reducedAxes('sum', x, options))
+  return sumOver(x.dtype === 'bool' ? to(x, 'int32') : x, reducedAxes('sum', x, options))
+}
+
+/** Σ over axes that are known to be right; x is not \`bool\`. */
+export function sumOver(x: Tensor, reduced: ReducedAxes): Tensor {
+  return apply(sumOperation, [x], reduced)
 }
 
 /** The sum over those axes that broadcasting from `shape` to the shape of `x` repeats: its adjoint. */
@@ -43,5 +48,5 @@ export function sumTo(x: Tensor, shape: Shape): Tensor {
   for (let axis = 0; axis < x.ndim; axis++) {
     if (axis < lead || (shape[axis - lead] === 1 && x.shape[axis] !== 1)) axes.push(axis)
   }
-  return reshapeTo(apply(sumOperation, [x], { axes, keepDims: false }), shape)
+  return reshapeTo(sumOver(x, { axes, keepDims: false }), shape)
 }
