@@ -23,21 +23,51 @@ import { reshape, transpose, unsqueeze } from './views.js'
 
 const product = new KernelFamily('matmul')
 
+// Three forms of the product are closed under differentiation, so that no rule transposes anything.
+
 const matmulOperation: Operation<undefined> = {
   name: 'matmul',
-  forward: (inputs) => multiply(inputs[0] as Tensor, inputs[1] as Tensor),
+  forward: (inputs) => multiply(inputs[0] as Tensor, inputs[1] as Tensor, false, false),
   derivatives: [
-    { saves: [1], rule: (g, call) => sumTo(matmul(g, transpose(call.input(1))), call.inputShape(0)) },
-    {
-      saves: [0],
-      rule: (g, call) => {
-        const a = call.input(0)
-        // One matrix under a batch: its gradient is one product over all rows of the batch.
-        if (call.inputShape(1).length === 2 && a.ndim > 2) return matmul(transpose(asRows(a)), asRows(g))
-        return sumTo(matmul(transpose(a), g), call.inputShape(1))
-      },
-    },
+    { saves: [1], rule: (g, call) => sumTo(timesTransposed(g, call.input(1)), call.inputShape(0)) },
+    { saves: [0], rule: (g, call) => transposedOverRows(call.input(0), g, call.inputShape(1)) },
   ],
+}
+
+/** `a · bᵀ`. Derivatives: `g · b` and `gᵀ · a`. */
+function timesTransposed(a: Tensor, b: Tensor): Tensor {
+  return apply(timesTransposedOperation, [a, b], undefined)
+}
+
+const timesTransposedOperation: Operation<undefined> = {
+  name: 'linear',
+  forward: (inputs) => multiply(inputs[0] as Tensor, inputs[1] as Tensor, false, true),
+  derivatives: [
+    { saves: [1], rule: (g, call) => sumTo(apply(matmulOperation, [g, call.input(1)], undefined), call.inputShape(0)) },
+    { saves: [0], rule: (g, call) => transposedOverRows(g, call.input(0), call.inputShape(1)) },
+  ],
+}
+
+/** `aᵀ · b`. Derivatives: `b · gᵀ` and `a · g`. */
+function transposedTimes(a: Tensor, b: Tensor): Tensor {
+  return apply(transposedTimesOperation, [a, b], undefined)
+}
+
+const transposedTimesOperation: Operation<undefined> = {
+  name: 'matmulTransposed',
+  forward: (inputs) => multiply(inputs[0] as Tensor, inputs[1] as Tensor, true, false),
+  derivatives: [
+    { saves: [1], rule: (g, call) => sumTo(timesTransposed(call.input(1), g), call.inputShape(0)) },
+    { saves: [0], rule: (g, call) => sumTo(apply(matmulOperation, [call.input(0), g], undefined), call.inputShape(1)) },
+  ],
+}
+
+/** `aᵀ · b`, summed over the axes that broadcasting from `shape` repeats. */
+function transposedOverRows(a: Tensor, b: Tensor, shape: Shape): Tensor {
+  // One matrix under a batch: its gradient is one product over all rows of the batch.
+  return shape.length === 2 && a.ndim > 2 && a.ndim === b.ndim
+    ? transposedTimes(asRows(a), asRows(b))
+    : sumTo(transposedTimes(a, b), shape)
 }
 
 /** All axes but the last joined into one. */
@@ -82,15 +112,15 @@ function multiplyAny(a: Tensor, b: Tensor, dtype: DType): Tensor {
   )
 }
 
-/** The product of tensors of equal dtype and at least two axes. */
-function multiply(a: Tensor, b: Tensor): Tensor {
-  const shape = productShape(a, b)
+/** The product of tensors of equal dtype and at least two axes, of which either may be transposed. */
+function multiply(a: Tensor, b: Tensor, transposeA: boolean, transposeB: boolean): Tensor {
+  const shape = productShape(a, b, transposeA, transposeB)
   const out = empty(a.dtype, shape)
   if (out.storage.length === 0) return out
-  let rows = a.shape[a.ndim - 2] as number
-  const inner = a.shape[a.ndim - 1] as number
-  const columns = b.shape[b.ndim - 1] as number
-  let rowA = rowStride(a)
+  const inner = a.shape[a.ndim - (transposeA ? 2 : 1)] as number
+  const columns = shape[shape.length - 1] as number
+  let rows = shape[shape.length - 2] as number
+  let rowA = strideFromEnd(a, transposeA ? 1 : 2)
   let rowOut = columns
   let layout = 0
   if (shape.length > 2) {
@@ -112,9 +142,9 @@ function multiply(a: Tensor, b: Tensor): Tensor {
     columns,
     inner,
     rowA,
-    columnStride(a),
-    rowStride(b),
-    columnStride(b),
+    strideFromEnd(a, transposeA ? 2 : 1),
+    strideFromEnd(b, transposeB ? 1 : 2),
+    strideFromEnd(b, transposeB ? 2 : 1),
     rowOut,
     layout,
     workspaceAddress,
@@ -123,19 +153,19 @@ function multiply(a: Tensor, b: Tensor): Tensor {
 }
 
 /** The shape of a product; throws where the operands do not multiply. */
-function productShape(a: Tensor, b: Tensor): Shape {
+function productShape(a: Tensor, b: Tensor, transposeA: boolean, transposeB: boolean): Shape {
   // Only a broadcast view is ever too large.
   if (a.strides !== null) checkCount('matmul', a.shape)
   if (b.strides !== null) checkCount('matmul', b.shape)
-  const left = a.shape[a.ndim - 1]
-  const right = b.shape[b.ndim - 2]
+  const left = a.shape[a.ndim - (transposeA ? 2 : 1)]
+  const right = b.shape[b.ndim - (transposeB ? 1 : 2)]
   if (left !== right) {
     throw new ShapeError(
       `matmul: ${showShape(a.shape)} and ${showShape(b.shape)} do not multiply: the inner sizes ${left} and ${right} differ`,
     )
   }
-  const rows = a.shape[a.ndim - 2] as number
-  const columns = b.shape[b.ndim - 1] as number
+  const rows = a.shape[a.ndim - (transposeA ? 1 : 2)] as number
+  const columns = b.shape[b.ndim - (transposeB ? 2 : 1)] as number
   if (a.ndim === 2 && b.ndim === 2) return [rows, columns]
   const batch = [a.shape.slice(0, -2), b.shape.slice(0, -2)] as const
   if (!broadcastTogether(...batch)) {
@@ -146,12 +176,10 @@ function productShape(a: Tensor, b: Tensor): Shape {
   return [...broadcastShapes('matmul', ...batch), rows, columns]
 }
 
-function rowStride({ shape, strides }: Tensor): number {
-  return (strides === null ? shape[shape.length - 1] : strides[strides.length - 2]) as number
-}
-
-function columnStride({ strides }: Tensor): number {
-  return strides === null ? 1 : (strides[strides.length - 1] as number)
+/** Element stride along the last axis (1) or the one before it (2). */
+function strideFromEnd({ shape, strides }: Tensor, place: 1 | 2): number {
+  if (strides !== null) return strides[strides.length - place] as number
+  return place === 1 ? 1 : (shape[shape.length - 1] as number)
 }
 
 /** `x Wᵀ + b`, row by row: x is (…, in), the weight (out, in), the bias (out,), the result (…, out). */
@@ -173,7 +201,7 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor): Tensor {
     }
   }
   return composite(() => {
-    const product = matmul(x, transpose(weight))
+    const product = x.ndim > 1 && x.dtype === weight.dtype ? timesTransposed(x, weight) : matmul(x, transpose(weight))
     return bias === undefined ? product : add(product, bias)
   })
 }
