@@ -130,10 +130,10 @@ describe('what is not held', () => {
   }
 
   /** The most bytes and storages in linear memory that were seen between the steps of a loop. */
-  function mostOf(steps: number, step: () => void): { bytes: number; extent: number; residents: number } {
+  function mostOf(steps: number, step: (i: number) => void): { bytes: number; extent: number; residents: number } {
     const most = { bytes: 0, extent: 0, residents: 0 }
     for (let i = 0; i < steps; i++) {
-      step()
+      step(i)
       const { residentBytes, extent, residents } = arenaStatistics()
       most.bytes = Math.max(most.bytes, residentBytes)
       most.extent = Math.max(most.extent, extent)
@@ -216,6 +216,38 @@ describe('what is not held', () => {
       for (let i = 0; i < 10; i++) fail()
       expect(arenaStatistics().residents).toBe(before)
     })
+  })
+
+  test('of small results, few stay in linear memory', () => {
+    const x = randn([4, 4])
+    const most = mostOf(5000, () => void x.add(1))
+    expect(most.residents).toBeLessThan(1100)
+  })
+
+  test('but what a tape saves stays there until it is swept', () => {
+    const w = randn([4, 4], { requiresGrad: true })
+    let y = w.tanh()
+    const saved = [y.storage]
+    for (let i = 0; i < 3000; i++) {
+      y = y.tanh()
+      saved.push(y.storage)
+    }
+    expect(saved.filter(({ address }) => address === 0)).toEqual([])
+    y.sum().backward()
+    // The results are the user's: they may be held.
+    const before = arenaStatistics().residents
+    for (let i = 0; i < 8000; i++) w.detach().add(1)
+    expect(saved.filter(({ address }) => address !== 0)).toEqual([])
+    expect(arenaStatistics().residents).toBeLessThan(before)
+    expect(y.data).toEqual(y.clone().data)
+  })
+
+  test('blocks of many sizes are used again and again', () => {
+    const budget = 64 * KIBIBYTE
+    setArenaBudget(budget, budget)
+    const most = mostOf(3000, (i) => void tensor(new Float32Array(1 + ((i * 7919) % 1000))).neg())
+    expect(most.bytes).toBeLessThanOrEqual(budget)
+    expect(most.extent).toBe(budget)
   })
 
   test('gradients that nobody has looked at are freed when they are set to null', () => {

@@ -25,7 +25,7 @@ export const workspaceAddress = numberAddress + 64
 const arenaStart = workspaceAddress + kernels().matmulWorkspace_f64()
 
 /** How many storages may be there before the idle ones are written back: few enough to die young as objects. */
-const YOUNG = 1024
+const YOUNG = 512
 /** How many may be there in all: the smallest ones cost more on the heap than in the arena. */
 const RESIDENTS = 32768
 /** The largest that is written back early: small enough that bringing it in again costs no more than an operation. */
