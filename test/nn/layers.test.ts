@@ -36,6 +36,8 @@ import {
   SinusoidalPositions2d,
   TransformerBlock,
 } from 'wengert/nn'
+import { AdamW } from 'wengert/optim'
+import { arenaStatistics } from '../../src/memory/arena.js'
 import { expectError, expectNear, expectSame, untyped } from '../support/expectations.js'
 
 class Counter extends Module {
@@ -347,4 +349,32 @@ test('an embedding gathers the gradients of rows that are used twice', () => {
     [1, 1],
   ])
   expect(layer.forward(arange(4)).shape).toEqual([4, 2])
+})
+
+test('of a model’s numbers, only its output stays', () => {
+  const model = new Sequential(
+    new PatchEmbed({ patchSize: 2, inChannels: 1, embedDim: 8 }),
+    new LearnedPositions2d(4, 4, 8),
+    new TransformerBlock({ embedDim: 8, numHeads: 2, dropout: 0.1 }),
+    new TransformerBlock({ embedDim: 8, numHeads: 2, norm: 'post' }),
+    new RMSNorm(8),
+    new MLP([8, 16, 1]),
+  )
+  const optimizer = new AdamW(model.parameters())
+  const images = randn([3, 1, 8, 8])
+  const forward = () => noGrad(() => model.forward(images))
+  const step = () => {
+    optimizer.zeroGrad()
+    model.forward(images).backward(ones([3, 16, 1]))
+    optimizer.step()
+  }
+  const added = (run: () => void) => {
+    run()
+    const before = arenaStatistics().residents
+    for (let i = 0; i < 10; i++) run()
+    return (arenaStatistics().residents - before) / 10
+  }
+  expect(added(forward)).toBe(1)
+  // The output, and the cotangent that the step makes.
+  expect(added(step)).toBe(2)
 })
