@@ -1,5 +1,6 @@
 const { tensor, Tensor } = require('wengert')
 const { MultiHeadAttention, Parameter } = require('wengert/nn')
+const { AdamW } = require('wengert/optim')
 const { assertGradcheck } = require('wengert/testing')
 
 const x = tensor([[1, 2, 3, 4]], { dtype: 'float64', requiresGrad: true })
@@ -8,5 +9,6 @@ if (!(layer.WQ instanceof Parameter) || !(layer.WQ instanceof Tensor))
   throw new Error('the entry points have engines of their own')
 layer.forward(x).square().mean().backward()
 if (layer.WV.grad === null || x.grad === null) throw new Error('no gradient')
+new AdamW(layer.parameters()).step()
 assertGradcheck((input) => layer.forward(input), [x])
 console.log('CommonJS works', process.version)
