@@ -4,10 +4,11 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
+import { setThreads } from '../threads.js'
 import { type Comparison, compare } from './compare.js'
 import type { Peer } from './peer.js'
 import { record, tables } from './report.js'
-import { setThreads, wengertWith } from './wengert.js'
+import { wengertWith } from './wengert.js'
 import { works } from './works.js'
 
 const PEERS = ['torch', 'jax', 'jax-eager', 'onnx', 'tfjs-wasm', 'tfjs-cpu']

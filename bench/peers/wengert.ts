@@ -1,14 +1,12 @@
 import * as wengert from '../../dist/index.js'
 import { MultiHeadAttention } from '../../dist/nn.js'
 import packageJson from '../../package.json' with { type: 'json' }
+import { setThreads } from '../threads.js'
 import { type Contestant, type Peer, timeOf } from './peer.js'
 import { type Attention, type Input, LEARNING_RATE, type Task } from './works.js'
 
 const { mseLoss, noGrad, tensor } = wengert
 type Tensor = wengert.Tensor
-
-/** Undefined where the library computes on one thread only. */
-export const { setThreads } = wengert as { readonly setThreads?: (threads: number) => unknown }
 
 const load = ({ shape, data }: Input, requiresGrad = false) => tensor(data, { shape, requiresGrad })
 const values = (x: Tensor | null) => x?.data as Float32Array
