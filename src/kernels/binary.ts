@@ -2,6 +2,7 @@
 // (0 for a broadcast one) and with a layout block over the outer ones, so that broadcasting copies nothing. The
 // output is contiguous and may be the same memory as an operand that has its layout.
 import { advance, offsetOf, outerSteps } from "./layout";
+import { power } from "./power";
 
 const ADD = 0;
 const SUB = 1;
@@ -52,7 +53,7 @@ function scalar<T>(op: i32, a: T, b: T): T {
   if (op == MUL) return (a * b) as T;
   if (op == MAXIMUM) return isFloat<T>() ? max<T>(a, b) : a > b ? a : b;
   if (op == MINIMUM) return isFloat<T>() ? min<T>(a, b) : a < b ? a : b;
-  if (op == POW) return NativeMath.pow(a as f64, b as f64) as T;
+  if (op == POW) return power<T>(a, b);
   const zero = 0 as T;
   const one = 1 as T;
   if (op == DIV) return (a / b) as T;

@@ -57,23 +57,9 @@ function reduce<T>(x: v128, rounded: v128, how: i32): v128 {
 /** e^r - 1 for |r| <= ln 2 / 2. */
 @inline
 function reducedMinusOne<T>(r: v128): v128 {
-  return sizeof<T>() == 4 ? evaluateReduced<f32>(r) : reducedMinusOneOfDoubles(r);
-}
-
-@inline
-function evaluateReduced<T>(r: v128): v128 {
   const r2 = v128.mul<T>(r, r);
   const degree = sizeof<T>() == 4 ? 4 : 9;
   return multiplyAdd<T>(r2, polynomial<T>(r, r2, REMAINDER_SINGLE, REMAINDER_DOUBLE, degree), r);
-}
-
-// One function each for all that need them, for the sake of size: float64 is not where speed is asked for.
-function reducedMinusOneOfDoubles(r: v128): v128 {
-  return evaluateReduced<f64>(r);
-}
-
-function scaledExponentialOfDoubles(x: v128): v128 {
-  return evaluateScaled<f64>(x);
 }
 
 /** The power of two whose biased exponent stands in the low bits. */
@@ -101,11 +87,6 @@ export function exponential<T>(x: v128): v128 {
  */
 @inline
 export function scaledExponential<T>(x: v128): v128 {
-  return sizeof<T>() == 4 ? evaluateScaled<f32>(x) : scaledExponentialOfDoubles(x);
-}
-
-@inline
-function evaluateScaled<T>(x: v128): v128 {
   const rounded = round<T>(x, ROUND_PLUS_100);
   const minusOne = reducedMinusOne<T>(reduce<T>(x, rounded, ROUND_PLUS_100));
   return v128.mul<T>(v128.add<T>(minusOne, scalar<T>(ONE)), powerOfTwo<T>(rounded));

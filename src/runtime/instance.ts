@@ -1,4 +1,5 @@
-import { fusedBinary, type KernelName, plainBinary } from './kernels.generated.js'
+import { kernelBinary } from './binary.js'
+import type { KernelName } from './kernels.generated.js'
 
 /** The compiled kernels by name. Every argument is a number: byte addresses, counts, strides in elements, scalars. */
 export type Kernels = Readonly<Record<KernelName, (...numbers: number[]) => number>>
@@ -12,21 +13,6 @@ export interface KernelInstance {
   readonly heapBase: number
 }
 
-function decode(base64: string): Uint8Array<ArrayBuffer> {
-  const text = atob(base64)
-  const bytes = new Uint8Array(text.length)
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i)
-  return bytes
-}
-
-let fusedSupport: boolean | undefined
-
-/** Whether this engine accepts the kernels that use fused multiply-add (relaxed SIMD). */
-export function supportsFusedMultiplyAdd(): boolean {
-  fusedSupport ??= WebAssembly.validate(decode(fusedBinary))
-  return fusedSupport
-}
-
 /** A fresh linear memory, large enough for the kernels' static data; it grows on demand. */
 export function createMemory(): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: 16, maximum: 65535 })
@@ -38,7 +24,7 @@ export function createMemory(): WebAssembly.Memory {
  * @param fused use the build with fused multiply-add; the engine must support it
  */
 export function instantiate(memory: WebAssembly.Memory, fused: boolean): KernelInstance {
-  const module = new WebAssembly.Module(decode(fused ? fusedBinary : plainBinary))
+  const module = new WebAssembly.Module(kernelBinary(fused))
   const instance = new WebAssembly.Instance(module, { env: { memory } })
   const kernels = instance.exports as unknown as Kernels
   return { kernels, fused, heapBase: kernels.heapBase() }

@@ -1,4 +1,5 @@
-import { createMemory, instantiate, type Kernels, supportsFusedMultiplyAdd } from './instance.js'
+import { supportsFusedMultiplyAdd } from './binary.js'
+import { createMemory, instantiate, type Kernels } from './instance.js'
 import type { KernelName } from './kernels.generated.js'
 
 /** The linear memory in which every kernel works. */
