@@ -10,3 +10,4 @@ export {
 } from './attention.js'
 export { Module, type StateDict } from './module.js'
 export { Parameter } from './parameter.js'
+export { loadTorchAttention, torchAttentionState } from './torch.js'
