@@ -68,7 +68,7 @@ export class Scanner {
 
   /** A string in quotes. */
   string(what: string): string {
-    this.#expect('"', what)
+    if (!this.#take('"')) throw this.error(`expected a string for ${what}, got ${this.#next()}`)
     const start = this.#place - 1
     let code = this.text.charCodeAt(this.#place)
     while (code !== QUOTE) {
