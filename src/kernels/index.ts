@@ -13,6 +13,7 @@ export * from "./reduce";
 export * from "./scan";
 export * from "./softmax";
 export * from "./unary";
+export * from "./update";
 
 /** First byte that the kernels' own static data does not use. */
 export function heapBase(): usize {
