@@ -29,8 +29,8 @@ export function encode(op: string, root: object): { json: Json; tensors: Record<
   const names = new Map<Tensor, string>()
   const taken = new Set([METADATA])
   const nameFor = (tensor: Tensor, path: string): string => {
-    // A tensor that stands in several places is written once.
-    let name = names.get(tensor) ?? path
+    // A tensor that stands in several places is written once. UTF-8 cannot hold half a surrogate pair.
+    let name = names.get(tensor) ?? path.replace(/\p{Surrogate}/gu, '\ufffd')
     while (!names.has(tensor) && taken.has(name)) name += "'"
     names.set(tensor, name)
     taken.add(name)

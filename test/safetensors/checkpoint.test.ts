@@ -44,6 +44,9 @@ describe('a state comes back', () => {
       __metadata__: tensor(5),
       constructor: 1,
       '': { '': tensor(6) },
+      '\ud800': tensor(7),
+      '\ufffd': { '\ud800': '\udc00' },
+      '\udc00': tensor(8),
     }
     expect(seen(parseCheckpoint(serializeCheckpoint(state)))).toEqual(seen(state))
   })
