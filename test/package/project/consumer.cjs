@@ -1,5 +1,6 @@
 const { tensor, Tensor } = require('wengert')
 const { MultiHeadAttention, Parameter } = require('wengert/nn')
+const { loadSafetensors, saveSafetensors } = require('wengert/node')
 const { assertGradcheck } = require('wengert/testing')
 
 const x = tensor([[1, 2, 3, 4]], { dtype: 'float64', requiresGrad: true })
@@ -9,4 +10,6 @@ if (!(layer.WQ instanceof Parameter) || !(layer.WQ instanceof Tensor))
 layer.forward(x).square().mean().backward()
 if (layer.WV.grad === null || x.grad === null) throw new Error('no gradient')
 assertGradcheck((input) => layer.forward(input), [x])
+saveSafetensors('weights.safetensors', layer.stateDict())
+layer.loadStateDict(loadSafetensors('weights.safetensors').tensors)
 console.log('CommonJS works', process.version)

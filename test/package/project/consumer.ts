@@ -1,5 +1,6 @@
 import { type DType, type Shape, type Tensor, tensor, WengertError } from 'wengert'
-import { MultiHeadAttention, type Parameter } from 'wengert/nn'
+import { MultiHeadAttention, type Parameter, type StateDict } from 'wengert/nn'
+import { loadCheckpoint, saveCheckpoint } from 'wengert/node'
 import { gradcheck } from 'wengert/testing'
 
 const dtype: DType = 'float64'
@@ -23,4 +24,8 @@ try {
   if (!(error instanceof WengertError)) throw error
 }
 if (!gradcheck((input) => layer.forward(input), [x]).ok) throw new Error('gradcheck failed')
+saveCheckpoint('run.safetensors', { step: 1, model: layer.stateDict() })
+const saved = loadCheckpoint<{ step: number; model: StateDict }>('run.safetensors')
+layer.loadStateDict(saved.model)
+if (saved.step !== 1) throw new Error('the checkpoint is another')
 console.log('TypeScript works')
