@@ -11,9 +11,3 @@ export function checkFraction(op: string, name: string, value: unknown): void {
   if (typeof value === 'number' && value >= 0 && value < 1) return
   throw new ArgumentError(`${op}: ${name} must be a number in [0, 1), got ${showValue(value)}`)
 }
-
-/** Throws unless a setting is true or false. */
-export function checkFlag(op: string, name: string, value: unknown): void {
-  if (typeof value === 'boolean') return
-  throw new ArgumentError(`${op}: ${name} must be true or false, got ${showValue(value)}`)
-}

@@ -1,5 +1,6 @@
+import { checkFlag } from '../core/options.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { checkFlag, checkFraction, checkNotNegative } from './checks.js'
+import { checkFraction, checkNotNegative } from './checks.js'
 import type { OptimizedParameters } from './groups.js'
 import { Optimizer } from './optimizer.js'
 import type { UpdateRule } from './rule.js'

@@ -1,8 +1,8 @@
 // Learning-rate schedules in PyTorch's formulas. t is the step, counted from 0; γ₀ the group's rate before any schedule.
 import { ArgumentError, showValue } from '../core/errors.js'
-import { checkOptions } from '../core/options.js'
+import { checkFlag, checkOptions, requireOptions } from '../core/options.js'
 import { checkInteger } from '../core/shape.js'
-import { checkFlag, checkNotNegative } from './checks.js'
+import { checkNotNegative } from './checks.js'
 import { type AnyOptimizer, LRSchedule } from './schedule.js'
 
 /** Options of `ConstantLR`. */
@@ -301,8 +301,4 @@ function annealLinearly(from: number, to: number, share: number): number {
 /** How far `step` is from start to end, at most 1. */
 function shareOf(step: number, start: number, end: number): number {
   return step >= end ? 1 : (step - start) / (end - start)
-}
-
-function requireOptions(op: string, options: unknown, example: string): void {
-  if (options === undefined) throw new ArgumentError(`${op}: options are required, for example { ${example} }`)
 }

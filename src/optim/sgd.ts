@@ -1,6 +1,7 @@
 import { ArgumentError } from '../core/errors.js'
+import { checkFlag } from '../core/options.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { checkFlag, checkNotNegative } from './checks.js'
+import { checkNotNegative } from './checks.js'
 import type { OptimizedParameters } from './groups.js'
 import { Optimizer } from './optimizer.js'
 import type { UpdateRule } from './rule.js'
