@@ -4,7 +4,7 @@ import { ArgumentError, ShapeError, showValue } from './errors.js'
 export type Shape = readonly number[]
 
 /** The layout block that kernels read has room for this many axes. */
-const MAXIMUM_RANK = 200
+export const MAXIMUM_RANK = 200
 
 /** `(2, 3)`, as messages show shapes. */
 export function showShape(shape: Shape): string {

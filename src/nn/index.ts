@@ -43,4 +43,5 @@ export {
 export { type Rotary2dOptions, type RotaryOptions, rotary, rotary2d } from './rotary.js'
 export { MLP, type MLPOptions, Sequential } from './sequential.js'
 export { type Summary, type SummaryRow, summary } from './summary.js'
+export { loadTorchAttention, torchAttentionState } from './torch.js'
 export { TransformerBlock, type TransformerBlockOptions } from './transformer.js'

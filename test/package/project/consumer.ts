@@ -1,6 +1,7 @@
 import { type DType, type Shape, type Tensor, tensor, WengertError } from 'wengert'
 import { DataLoader } from 'wengert/data'
-import { MultiHeadAttention, type Parameter } from 'wengert/nn'
+import { MultiHeadAttention, type Parameter, type StateDict } from 'wengert/nn'
+import { loadCheckpoint, saveCheckpoint } from 'wengert/node'
 import { AdamW, type Optimizer } from 'wengert/optim'
 import { gradcheck } from 'wengert/testing'
 
@@ -30,4 +31,8 @@ const optimizer: Pick<Optimizer<{ lr: number }>, 'step' | 'zeroGrad'> = new Adam
 const before = weight.data
 optimizer.step()
 if (String(before) === String(weight.data)) throw new Error('no step')
+saveCheckpoint('run.safetensors', { step: 1, model: layer.stateDict() })
+const saved = loadCheckpoint<{ step: number; model: StateDict }>('run.safetensors')
+layer.loadStateDict(saved.model)
+if (saved.step !== 1) throw new Error('the checkpoint is another')
 console.log('TypeScript works')
