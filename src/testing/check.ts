@@ -1,7 +1,7 @@
 // One check of a function at a point: its Jacobian, or a sample of it, against differences.
 import type { Checkable, Pullback, Pushforward } from './checkable.js'
 import type { Comparison, Setting } from './comparison.js'
-import { ExtrapolatedDifferences } from './extrapolated.js'
+import { ExtrapolatedDifferences, roundingWithin } from './extrapolated.js'
 import { FixedStep } from './fixed-step.js'
 import { type Names, showPlace, type Vector } from './layout.js'
 import { checkMovable, directionLine, entryLine } from './lines.js'
@@ -13,6 +13,7 @@ import {
   linearityNote,
   NOT_DETERMINISTIC_NOTE,
   nonFiniteNote,
+  type Rounding,
   smallNotes,
 } from './notes.js'
 import type { Weights } from './numeric.js'
@@ -122,7 +123,7 @@ function inspectPullback(subject: Subject, center: Pullback, again: Pullback): F
   if (mode === 'full') {
     const jacobian = jacobianByRows(center, f)
     compareAll(subject, comparisonOf(subject, center.values, null, jacobianSide(jacobian, f)))
-    fault = linearityNote(jacobian, weights, gradient.values, f.inputs, settings)
+    fault = linearityNote(jacobian, weights, gradient.values, f.inputs, settings, roundingOf(subject, center.values))
     add(notes, fault)
   } else compareSamples(subject, center.values, weights, jacobianSide(gradient.values, f), uniform)
   for (const note of detachedNotes(center.cut, gradient.reached, f.inputs, f.outputs, tally)) notes.add(note)
@@ -142,9 +143,25 @@ function inspectPushforward(subject: Subject, center: Pushforward, again: Pushfo
   }
   const jacobian = jacobianByColumns(center, f)
   compareAll(subject, comparisonOf(subject, center.values, null, jacobianSide(jacobian, f)))
-  const fault = forwardLinearityNote(jacobian, tangent, product, f.outputs, settings)
+  const fault = forwardLinearityNote(
+    jacobian,
+    tangent,
+    product,
+    f.outputs,
+    settings,
+    roundingOf(subject, center.values),
+  )
   add(notes, fault)
   return { steady, sound: fault === null }
+}
+
+/** By how much a derivative may be off at least where it is the sum of cotangents and tangents of about 1. */
+const LEAST_ROUNDING = 2 ** -46
+
+function roundingOf({ scales }: Subject, values: Vector): Rounding {
+  const sizes = values.map((value) => (Number.isFinite(value) ? Math.abs(value) : 0))
+  return (output, input) =>
+    Math.max(LEAST_ROUNDING, roundingWithin(scales.own[input] as number, sizes[output] as number))
 }
 
 /** A single output entry needs no weight to be one function; in a full check, it tests that rules are linear. */

@@ -5,6 +5,11 @@ import type { Slopes } from './numeric.js'
 export interface Extrapolated {
   readonly value: number
   readonly error: number
+  /**
+   * Whether the last differences come together as those of a smooth function do over short enough steps. Else the
+   * estimate means little: the steps pass over waves or kinks of the function, or what they show is noise.
+   */
+  readonly converged: boolean
 }
 
 /** Slopes over one step. */
@@ -15,6 +20,8 @@ export interface Level {
 
 /** Columns of a table: every one takes away one more term of the error. */
 const COLUMNS = 5
+/** When the step is halved, the changes of a smooth function's differences fall by the ratio, or this part of it. */
+const LEAST_FALL = 0.7
 
 /**
  * The derivative of one component. The error of a central difference is a₂h² + a₄h⁴ + …; each column of Romberg's table
@@ -41,6 +48,7 @@ export function extrapolateSides(levels: readonly Level[], component: number, ro
   return {
     value: (left.value + right.value) / 2,
     error: Math.max(left.error, right.error) + Math.abs(right.value - left.value) / 2,
+    converged: left.converged && right.converged,
   }
 }
 
@@ -54,16 +62,19 @@ function limitOf(
   let value = Number.NaN
   let error = Number.POSITIVE_INFINITY
   let row: number[] = []
+  const differences: number[] = []
   for (const { step, slopes } of levels) {
     const above = row
     const difference = quotient(slopes)
     if (!Number.isFinite(difference)) {
       // A step that leaves the function's domain: the table begins behind it.
       row = []
+      differences.length = 0
       if (Number.isNaN(value)) value = difference
       continue
     }
     row = [difference]
+    differences.push(difference)
     if (error === Number.POSITIVE_INFINITY) value = difference
     const columns = Math.min(above.length, COLUMNS - 1)
     for (let column = 0; column < columns; column++) {
@@ -78,5 +89,14 @@ function limitOf(
       }
     }
   }
-  return { value, error }
+  const drowned = rounding / (levels.at(-1)?.step ?? 1)
+  return { value, error, converged: comesTogether(differences.slice(-3), drowned, LEAST_FALL * ratio) }
+}
+
+/** Whether the second of two changes is smaller than the first by a factor, or no more than rounding makes. */
+function comesTogether(differences: readonly number[], drowned: number, factor: number): boolean {
+  if (differences.length < 3) return false
+  const [first, second, third] = differences as [number, number, number]
+  const change = Math.abs(third - second)
+  return change <= 2 * drowned || factor * change <= Math.abs(second - first)
 }

@@ -40,9 +40,11 @@ export function linearityNote(
   gradient: Vector,
   inputs: Layout,
   settings: Settings,
+  rounding: Rounding,
 ): string | null {
   const n = gradient.length
-  const off = nonlinearAt(gradient, weights, (entry, i) => jacobian[i * n + entry] as number, settings)
+  const term: Term = (entry, i) => ({ factor: jacobian[i * n + entry] as number, rounding: rounding(i, entry) })
+  const off = nonlinearAt(gradient, weights, term, settings)
   if (off === null) return null
   const { part, index } = inputs.locate(off.place)
   return `The sweep is not linear in the cotangent: for a random one ${showPlace(part.name, index)} receives ${off.found}, where the rows of the Jacobian add up to ${off.combined}. A rule must multiply its cotangent by the derivative and do nothing else with it.`
@@ -55,13 +57,21 @@ export function forwardLinearityNote(
   product: Vector,
   outputs: Layout,
   settings: Settings,
+  rounding: Rounding,
 ): string | null {
   const n = tangent.length
-  const off = nonlinearAt(product, tangent, (entry, j) => jacobian[entry * n + j] as number, settings)
+  const term: Term = (entry, j) => ({ factor: jacobian[entry * n + j] as number, rounding: rounding(entry, j) })
+  const off = nonlinearAt(product, tangent, term, settings)
   if (off === null) return null
   const { part, index } = outputs.locate(off.place)
   return `The forward pass is not linear in the tangent: for a random one ${showPlace(part.name, index)} gets ${off.found}, where the columns of the Jacobian add up to ${off.combined}.`
 }
+
+/** What rounding may do to the derivative of an output entry towards an input entry. */
+export type Rounding = (output: number, input: number) => number
+
+/** One summand, and what rounding may do to it. */
+type Term = (place: number, i: number) => { readonly factor: number; readonly rounding: number }
 
 /** Terms this much smaller than the largest do not matter: rounding may have left nothing else of them. */
 const NEGLIGIBLE = 1e-3
@@ -70,14 +80,17 @@ const NEGLIGIBLE = 1e-3
 function nonlinearAt(
   found: Vector,
   weights: Vector,
-  factor: (place: number, i: number) => number,
+  termOf: Term,
   { atol, rtol }: Settings,
 ): { place: number; found: number; combined: number } | null {
   const combined = new Float64Array(found.length)
   const sizes = new Float64Array(found.length)
+  const slack = new Float64Array(found.length)
   for (let place = 0; place < found.length; place++) {
     for (let i = 0; i < weights.length; i++) {
-      const term = (weights[i] as number) * factor(place, i)
+      const { factor, rounding } = termOf(place, i)
+      const term = (weights[i] as number) * factor
+      slack[place] = (slack[place] as number) + Math.abs(weights[i] as number) * rounding
       combined[place] = (combined[place] as number) + term
       sizes[place] = (sizes[place] as number) + Math.abs(term)
     }
@@ -85,7 +98,8 @@ function nonlinearAt(
   const least = NEGLIGIBLE * sizes.reduce((most, size) => (Number.isFinite(size) ? Math.max(most, size) : most), 0)
   const place = found.findIndex((value, i) => {
     const [sum, size] = [combined[i] as number, sizes[i] as number]
-    return !Object.is(value, sum) && Math.abs(value - sum) > (atol ?? 0) + rtol * Math.max(size, least)
+    const allowed = (atol ?? (slack[i] as number)) + rtol * Math.max(size, least)
+    return !Object.is(value, sum) && Math.abs(value - sum) > allowed
   })
   return place < 0 ? null : { place, found: found[place] as number, combined: combined[place] as number }
 }

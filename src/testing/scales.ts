@@ -40,7 +40,7 @@ export class Scales {
 export const UNIT_SCALES: readonly number[] = [1, ...smallerThan(1)]
 
 function smallerThan(scale: number): number[] {
-  return [scale * 2 ** -10, scale * 2 ** -20]
+  return [scale * 2 ** -10, scale * 2 ** -20, scale * 2 ** -30]
 }
 
 /** The largest power of 2 up to x. */
