@@ -21,6 +21,7 @@ const { cases, seed } = new Command('mutation')
 const results = [...runMutants(seed)]
 console.log(`mistakes that every operation can have: ${Object.keys(general).join('; ')}`)
 console.log(tableOf(results))
+console.log(kindsOf(results))
 const survivors = results.filter(({ survived }) => survived !== null)
 for (const { mutant, caught, points, survived } of survivors) {
   const { subject, operation, kind } = mutant
@@ -43,6 +44,21 @@ const seconds = ((performance.now() - start) / 1000).toFixed(0)
 console.log(`mutants caught: ${caught} of ${results.length}, in ${operations} operations; mutation score ${score} %`)
 console.log(`false alarms: ${alarms.length} in ${cases} random cases of right derivatives (${seconds} s, seed ${seed})`)
 process.exitCode = survivors.length === 0 && alarms.length === 0 ? 0 : 1
+
+/** A row for each mistake that several operations make. */
+function kindsOf(all: readonly MutantResult[]): string {
+  const kinds = [...new Set(all.map(({ mutant }) => mutant.kind))]
+  const rows = kinds.flatMap((kind) => {
+    const list = all.filter(({ mutant }) => mutant.kind === kind)
+    const operations = new Set(list.map(({ mutant }) => mutant.operation)).size
+    const found = list.filter(({ survived }) => survived === null).length
+    return operations < 2 ? [] : [[kind, String(operations), String(list.length), String(found)]]
+  })
+  return table([['mistake', 'operations', 'mutants', 'caught'], ...rows], {
+    columns: { 1: { alignment: 'right' }, 2: { alignment: 'right' }, 3: { alignment: 'right' } },
+    drawHorizontalLine: (line, count) => line <= 1 || line === count,
+  })
+}
 
 /** A row for each operation; mistakes that every operation can have are counted only. */
 function tableOf(all: readonly MutantResult[]): string {

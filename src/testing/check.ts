@@ -189,6 +189,7 @@ function compareEntry(f: Checkable, scales: Scales, entry: number, { comparison,
 /** Some entries of the gradient of ⟨weights, f⟩, and random directional derivatives. */
 function compareSamples(subject: Subject, center: Vector, weights: Vector, side: Side, uniform: Uniform): void {
   const { f, settings, scales } = subject
+  if (f.outputs.size === 0) return
   const compared = comparisonOf(subject, center, weights, side)
   let offset = 0
   for (const { length } of f.inputs.split(f.point)) {
