@@ -6,7 +6,7 @@ import { OUTPUT } from '../core/node.js'
 import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import { zerosView } from './arguments.js'
-import { add, annihilate, div, mul, scale, sub } from './arithmetic.js'
+import { add, annihilate, annihilateBoth, div, mul, scale, sub } from './arithmetic.js'
 import { lt } from './comparison.js'
 import { binary, unary } from './elementwise.js'
 import { where } from './select.js'
@@ -58,7 +58,7 @@ export const reciprocal: Function1 = unary('reciprocal', [
 /** `g · (1 − y²)`, the rule of tanh as one kernel, and its own derivatives. */
 const tanhBackward = binary('tanhBackward', 'tanhBackward', [
   [[1], (h, call) => tanhBackward(h, call.input(1))],
-  [[0, 1], (h, call) => annihilate(h, scale(annihilate(call.input(0), call.input(1)), -2))],
+  [[0, 1], (h, call) => annihilateBoth(h, scale(annihilate(call.input(0), call.input(1)), -2))],
 ])
 
 /** The hyperbolic tangent. Derivative: 1 − y². */
@@ -67,7 +67,7 @@ export const tanh: Function1 = unary('tanh', [[OUTPUT], (g, call) => tanhBackwar
 /** `g · y · (1 − y)`, the rule of sigmoid as one kernel, and its own derivatives. */
 const sigmoidBackward = binary('sigmoidBackward', 'sigmoidBackward', [
   [[1], (h, call) => sigmoidBackward(h, call.input(1))],
-  [[0, 1], (h, call) => annihilate(h, annihilate(call.input(0), sub(1, scale(call.input(1), 2))))],
+  [[0, 1], (h, call) => annihilateBoth(h, annihilate(call.input(0), sub(1, scale(call.input(1), 2))))],
 ])
 
 /** `1/(1 + e⁻ˣ)`. Derivative: y(1 − y). */
