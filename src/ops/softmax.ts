@@ -92,7 +92,8 @@ function alongAxis(operation: Operation<undefined>, x: Tensor, axis: number): Te
 
 /**
  * `exp(x) / Σ exp(x)` along an axis, by default the last; every row sums to 1. Entries of −∞ give exactly 0, a row of
- * nothing but −∞ (all masked) gives zeros and passes zero gradients. An axis of size 0 gives an empty result.
+ * nothing but −∞ (all masked) gives zeros and passes zero gradients; entries of ∞ share the whole equally, as in the
+ * limit. An axis of size 0 gives an empty result.
  *
  * Derivative: `a ⊙ (g − ⟨g, a⟩)`, that is diag(a) − a aᵀ.
  */
@@ -101,7 +102,8 @@ export function softmax(x: Tensor, axis = -1): Tensor {
 }
 
 /**
- * `x − log Σ exp(x)` along an axis, by default the last, without rounding the small probabilities away.
+ * `x − log Σ exp(x)` along an axis, by default the last, without rounding the small probabilities away: the logarithm of
+ * `softmax` at every point, infinities included.
  *
  * Derivative: `g − softmax(x) Σg`.
  */

@@ -158,7 +158,14 @@ describe.each(dtypes)('%s', (dtype) => {
     expectAt((x) => x.softmax(), [-inf, 2], [0, 1], [0, 0])
     const largest = dtype === 'float64' ? Number.MAX_VALUE : 3.4028234663852886e38
     expectAt((x) => x.softmax(), [largest, -largest, largest], [0.5, 0, 0.5], [0, 0, 0])
-    expectNumbers(leaf([inf, 1]).softmax(), [nan, nan])
+    expectAt((x) => x.softmax(), [inf, 1], [1, 0], [0, 0])
+    expectAt((x) => x.softmax().square(), [inf, -inf, inf], [0.25, 0, 0.25], [0, 0, 0])
+    expectAt((x) => x.softmax(), [inf, nan], [nan, nan], [nan, nan])
+    expectSecond((x) => x.softmax().square(), [inf, 1], [0, 0])
+    expectAt((x) => x.logSoftmax(), [inf, 1], [0, -inf], [-1, 1])
+    expectNumbers(leaf([inf, inf, 1]).logSoftmax(), [-Math.LN2, -Math.LN2, -inf])
+    expectAt((x) => x.logSoftmax(), [5], [0], [0])
+    expectNumbers(leaf([largest, -largest]).logSoftmax(), [0, -inf])
   })
 
   test('variance and std over one element', () => {
