@@ -18,6 +18,7 @@ import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
 import { add } from './arithmetic.js'
 import { to } from './convert.js'
+import { inPieces, isLong } from './long-product.js'
 import { sumTo } from './sum.js'
 import { reshape, transpose, unsqueeze } from './views.js'
 
@@ -102,6 +103,7 @@ function multiplyMatrices(a: Tensor, b: Tensor): Tensor {
 
 /** The product of tensors of equal dtype and at least two axes. */
 function multiply(a: Tensor, b: Tensor): Tensor {
+  if (isLong(a, b)) return inPieces(a, b, multiply)
   return a.ndim === 2 && b.ndim === 2 ? multiplyPair(a, b) : multiplyBatch(a, b)
 }
 
