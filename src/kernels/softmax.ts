@@ -23,6 +23,12 @@ function scaledPower<T>(x: v128): v128 {
   return v128.andnot(power, v128.lt<T>(power, entry<T>(SINGLE, DOUBLE, THRESHOLD)));
 }
 
+/** x - maximum, but 0 for two equal infinities: the limit for a place that outgrows all others. */
+@inline
+function below<T>(x: v128, maximum: v128): v128 {
+  return v128.andnot(v128.sub<T>(x, maximum), v128.eq<T>(x, maximum));
+}
+
 /** What `scaledSum` subtracted: the row's maximum, but 0 if that is -∞, so that then every exponential is 0. */
 let subtracted: f64 = 0;
 
@@ -44,7 +50,7 @@ function scaledSum<T>(x: usize, out: usize, count: i32): f64 {
     // A few vectors share one entry into the running sum, which costs more than they do.
     let sum = i64x2(0, 0);
     for (const end = max(count - 8 * lanes<T>(), 0); count > end; count -= lanes<T>(), x += 16) {
-      const power = scaledPower<T>(v128.sub<T>(loadUpTo<T>(x, count, lowest), maximum));
+      const power = scaledPower<T>(below<T>(loadUpTo<T>(x, count, lowest), maximum));
       sum = v128.add<T>(sum, power);
       if (out) {
         storeUpTo<T>(out, power, count);
@@ -87,7 +93,7 @@ function logSoftmax<T>(x: usize, out: usize, rows: i32, count: i32): void {
     // A row of -∞ stays one.
     const logarithms = v128.splat<T>(sum == 0 ? 0 : <T>logarithmOfSum(sum));
     for (let left = count, offset: usize = 0; left > 0; left -= lanes<T>(), offset += 16) {
-      const value = v128.sub<T>(loadUpTo<T>(x + offset, left, maximum), maximum);
+      const value = below<T>(loadUpTo<T>(x + offset, left, maximum), maximum);
       storeUpTo<T>(out + offset, v128.sub<T>(value, logarithms), left);
     }
   }
@@ -95,16 +101,8 @@ function logSoftmax<T>(x: usize, out: usize, rows: i32, count: i32): void {
 
 @inline
 function logsumexp<T>(x: usize, out: usize, rows: i32, count: i32): void {
-  for (; rows > 0; rows--, out += sizeof<T>()) {
-    let result = <T>(logarithmOfSum(scaledSum<T>(x, 0, count)) + subtracted);
-    const end = x + <usize>count * sizeof<T>();
-    if (subtracted == Infinity) {
-      // The differences of infinities were NaN, but the result is infinite unless the row has NaN.
-      result = <T>Infinity;
-      for (let address = x; address < end; address += sizeof<T>()) result = max<T>(result, load<T>(address));
-    }
-    store<T>(out, result);
-    x = end;
+  for (; rows > 0; rows--, x += <usize>count * sizeof<T>(), out += sizeof<T>()) {
+    store<T>(out, <T>(logarithmOfSum(scaledSum<T>(x, 0, count)) + subtracted));
   }
 }
 

@@ -74,13 +74,13 @@ export const annihilate: (g: Operand, d: Operand) => Tensor = binary(
   { floating: true },
 )
 
-/** The product of two cotangents, 0 where either is exactly 0: the derivative of `g ⊗ d` towards d is g, even beside ∞. */
+/** The product of two cotangents, 0 where either is exactly 0: the derivative of `g ⊗ d` towards d is g, even beside ∞ or NaN. */
 export const annihilateBoth: (h: Operand, g: Operand) => Tensor = binary(
   'annihilateBoth',
   'annihilateBoth',
   [
-    [[1], (h, call) => annihilate(h, call.input(1))],
-    [[0], (h, call) => annihilate(h, call.input(0))],
+    [[1], (h, call) => annihilateBoth(h, call.input(1))],
+    [[0], (h, call) => annihilateBoth(h, call.input(0))],
   ],
   { floating: true },
 )

@@ -12,12 +12,13 @@ import {
   sizeOf,
 } from '../core/shape.js'
 import { planMatrices } from '../core/strides.js'
-import type { Tensor } from '../core/tensor.js'
+import { Tensor } from '../core/tensor.js'
 import { addressOf, workspaceAddress } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
 import { add } from './arithmetic.js'
 import { to } from './convert.js'
+import { inPieces, isLong } from './long-product.js'
 import { sumTo } from './sum.js'
 import { reshape, transpose, unsqueeze } from './views.js'
 
@@ -115,9 +116,10 @@ function multiplyAny(a: Tensor, b: Tensor, dtype: DType): Tensor {
 /** The product of tensors of equal dtype and at least two axes, of which either may be transposed. */
 function multiply(a: Tensor, b: Tensor, transposeA: boolean, transposeB: boolean): Tensor {
   const shape = productShape(a, b, transposeA, transposeB)
+  const inner = a.shape[a.ndim - (transposeA ? 2 : 1)] as number
+  if (isLong(a.dtype, shape, inner)) return inPieces(turned(a, transposeA), turned(b, transposeB), multiplyPlain)
   const out = empty(a.dtype, shape)
   if (out.storage.length === 0) return out
-  const inner = a.shape[a.ndim - (transposeA ? 2 : 1)] as number
   const columns = shape[shape.length - 1] as number
   let rows = shape[shape.length - 2] as number
   let rowA = strideFromEnd(a, transposeA ? 1 : 2)
@@ -150,6 +152,16 @@ function multiply(a: Tensor, b: Tensor, transposeA: boolean, transposeB: boolean
     workspaceAddress,
   )
   return out
+}
+
+function multiplyPlain(a: Tensor, b: Tensor): Tensor {
+  return multiply(a, b, false, false)
+}
+
+/** A matrix, or its transpose as a view; not recorded. */
+function turned(x: Tensor, transposed: boolean): Tensor {
+  if (!transposed) return x
+  return new Tensor(x.storage, [...x.shape].reverse(), [strideFromEnd(x, 1), strideFromEnd(x, 2)])
 }
 
 /** The shape of a product; throws where the operands do not multiply. */

@@ -8,7 +8,7 @@ import type { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
-import { annihilate, mul, sub } from './arithmetic.js'
+import { annihilate, annihilateBoth, sub } from './arithmetic.js'
 import { sum } from './sum.js'
 import { exp, neg } from './unary.js'
 import { transpose } from './views.js'
@@ -53,7 +53,7 @@ const softmaxBackwardOperation: Operation<undefined> = {
       saves: [0, 1],
       rule: (h, call) => {
         const [g, a] = [call.input(0), call.input(1)]
-        return sub(annihilate(h, sub(g, rowSum(annihilate(g, a)))), annihilate(g, rowSum(annihilate(h, a))))
+        return sub(annihilateBoth(h, sub(g, rowSum(annihilate(g, a)))), annihilateBoth(g, rowSum(annihilate(h, a))))
       },
     },
   ],
@@ -77,7 +77,7 @@ const logSoftmaxBackwardOperation: Operation<undefined> = {
     { saves: [1], rule: (h, call) => sub(h, rowSum(annihilate(h, exp(call.input(1))))) },
     {
       saves: [0, 1],
-      rule: (h, call) => neg(annihilate(h, mul(exp(call.input(1)), rowSum(call.input(0))))),
+      rule: (h, call) => neg(annihilateBoth(h, annihilate(rowSum(call.input(0)), exp(call.input(1))))),
     },
   ],
 }
@@ -92,7 +92,8 @@ function alongAxis(operation: Operation<undefined>, x: Tensor, axis: number): Te
 
 /**
  * `exp(x) / Σ exp(x)` along an axis, by default the last; every row sums to 1. Entries of −∞ give exactly 0, a row of
- * nothing but −∞ (all masked) gives zeros and passes zero gradients. An axis of size 0 gives an empty result.
+ * nothing but −∞ (all masked) gives zeros and passes zero gradients; entries of ∞ share the whole equally, as in the
+ * limit. An axis of size 0 gives an empty result.
  *
  * Derivative: `a ⊙ (g − ⟨g, a⟩)`, that is diag(a) − a aᵀ.
  */
@@ -101,7 +102,8 @@ export function softmax(x: Tensor, axis = -1): Tensor {
 }
 
 /**
- * `x − log Σ exp(x)` along an axis, by default the last, without rounding the small probabilities away.
+ * `x − log Σ exp(x)` along an axis, by default the last, without rounding the small probabilities away: the logarithm of
+ * `softmax` at every point, infinities included.
  *
  * Derivative: `g − softmax(x) Σg`.
  */

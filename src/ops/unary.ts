@@ -6,8 +6,10 @@ import { OUTPUT } from '../core/node.js'
 import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import { zerosView } from './arguments.js'
-import { add, annihilate, mul, scale, sub } from './arithmetic.js'
+import { add, annihilate, annihilateBoth, div, mul, scale, sub } from './arithmetic.js'
+import { lt } from './comparison.js'
 import { binary, unary } from './elementwise.js'
+import { where } from './select.js'
 
 type Function1 = (x: Tensor) => Tensor
 
@@ -56,7 +58,7 @@ export const reciprocal: Function1 = unary('reciprocal', [
 /** `g · (1 − y²)`, the rule of tanh as one kernel, and its own derivatives. */
 const tanhBackward = binary('tanhBackward', 'tanhBackward', [
   [[1], (h, call) => tanhBackward(h, call.input(1))],
-  [[0, 1], (h, call) => annihilate(h, scale(annihilate(call.input(0), call.input(1)), -2))],
+  [[0, 1], (h, call) => annihilateBoth(h, scale(annihilate(call.input(0), call.input(1)), -2))],
 ])
 
 /** The hyperbolic tangent. Derivative: 1 − y². */
@@ -65,7 +67,7 @@ export const tanh: Function1 = unary('tanh', [[OUTPUT], (g, call) => tanhBackwar
 /** `g · y · (1 − y)`, the rule of sigmoid as one kernel, and its own derivatives. */
 const sigmoidBackward = binary('sigmoidBackward', 'sigmoidBackward', [
   [[1], (h, call) => sigmoidBackward(h, call.input(1))],
-  [[0, 1], (h, call) => annihilate(h, annihilate(call.input(0), sub(1, scale(call.input(1), 2))))],
+  [[0, 1], (h, call) => annihilateBoth(h, annihilate(call.input(0), sub(1, scale(call.input(1), 2))))],
 ])
 
 /** `1/(1 + e⁻ˣ)`. Derivative: y(1 − y). */
@@ -86,24 +88,25 @@ export const erf: Function1 = unary('erf', [
   (g, call) => annihilate(g, scale(exp(neg(square(call.input(0)))), 2 / Math.sqrt(Math.PI))),
 ])
 
-const geluExact = unary('gelu', [[0], (g, call) => annihilate(g, geluSlope(call.input(0)))])
+const geluExact = unary('gelu', [[0, OUTPUT], (g, call) => annihilate(g, geluSlope(call.input(0), call.output))])
 
-/** Φ(x) + x φ(x), Φ and φ the distribution and the density of a standard normal variable. */
-function geluSlope(x: Tensor): Tensor {
-  const distribution = scale(add(erf(scale(x, Math.SQRT1_2)), 1), 0.5)
+/** Φ(x) + x φ(x), Φ and φ the distribution and the density of a standard normal variable; y = x Φ(x). */
+function geluSlope(x: Tensor, y: Tensor): Tensor {
+  // Below −1, where 1 + erf cancels, Φ is told by y to its last digit.
+  const distribution = where(lt(x, -1), div(y, x), scale(add(erf(scale(x, Math.SQRT1_2)), 1), 0.5))
   const density = scale(exp(scale(square(x), -0.5)), 1 / Math.sqrt(2 * Math.PI))
   return add(distribution, annihilate(density, x))
 }
 
 const geluTanh = unary('geluTanh', [[0], (g, call) => annihilate(g, geluTanhSlope(call.input(0)))])
 
-/** With u = √(2/π)(x + 0.044715x³): ½(1 + tanh u) + ½x(1 − tanh² u)u′. */
+/** With u = √(2/π)(x + 0.044715x³) and s = σ(2u) = ½(1 + tanh u), which keeps its digits in the tail: s + x s(1 − s) 2u′. */
 function geluTanhSlope(x: Tensor): Tensor {
-  const root = Math.sqrt(2 / Math.PI)
+  const root = 2 * Math.sqrt(2 / Math.PI)
   const squared = square(x)
-  const t = tanh(mul(scale(x, root), add(scale(squared, 0.044715), 1)))
+  const s = sigmoid(mul(scale(x, root), add(scale(squared, 0.044715), 1)))
   const inner = scale(add(scale(squared, 3 * 0.044715), 1), root)
-  return scale(add(add(t, 1), mul(tanhBackward(x, t), inner)), 0.5)
+  return add(s, mul(sigmoidBackward(x, s), inner))
 }
 
 /**
