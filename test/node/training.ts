@@ -4,7 +4,7 @@ import { argv } from 'node:process'
 import { dropout, manualSeed, mseLoss, randn } from '../../src/index.js'
 import { MultiHeadAttention, type StateDict } from '../../src/nn/index.js'
 import { loadCheckpoint, saveCheckpoint } from '../../src/node/index.js'
-import { type GeneratorState, generatorState, restoreGenerator } from '../../src/ops/random.js'
+import { type GeneratorState, getGeneratorState, setGeneratorState } from '../../src/ops/random.js'
 import {
   AdamW,
   CosineAnnealingLR,
@@ -35,7 +35,7 @@ if (from !== undefined && from !== '') {
   model.loadStateDict(saved.model)
   optimizer.loadStateDict(saved.optimizer)
   schedule.loadStateDict(saved.schedule)
-  restoreGenerator(saved.generator)
+  setGeneratorState(saved.generator)
   step = saved.step
   bestLoss = saved.bestLoss
 }
@@ -55,6 +55,6 @@ const state: Run = {
   model: model.stateDict(),
   optimizer: optimizer.stateDict(),
   schedule: schedule.stateDict(),
-  generator: generatorState(),
+  generator: getGeneratorState(),
 }
 saveCheckpoint(to ?? '', state)
