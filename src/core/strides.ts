@@ -3,6 +3,9 @@
 // kernel's row loop and the others go into the layout block.
 import { layoutAddress } from '../memory/arena.js'
 import { heap } from '../memory/heap.js'
+import { LAYOUT_BYTES } from '../runtime/job.js'
+import type { KernelFamily } from '../runtime/kernels.js'
+import { ELEMENTS, inPieces } from '../runtime/threads.js'
 import { contiguousStrides, type Shape } from './shape.js'
 import type { Tensor } from './tensor.js'
 
@@ -68,22 +71,112 @@ export function planRows(shape: Shape, operands: readonly (readonly number[])[])
   }
 }
 
-/** Writes the layout block for the first `count` axes; see the kernels' layout.ts. */
-export function writeLayout(sizes: readonly number[], strides: readonly (readonly number[])[], count: number): number {
+/**
+ * Writes the layout block (see the kernels' layout.ts) for the first `count` axes, or for those of their positions, in
+ * row-major order, that `range` spans.
+ */
+export function writeLayout(
+  sizes: readonly number[],
+  strides: readonly (readonly number[])[],
+  count: number,
+  address = layoutAddress,
+  range: readonly [from: number, to: number] | null = null,
+): number {
   const words = heap.int32
-  let at = layoutAddress >>> 2
+  const start = address >>> 2
+  let before = range === null ? 0 : range[0]
   let steps = 1
-  for (let axis = 0; axis < count; axis++) steps *= sizes[axis] as number
-  words[at] = count
-  words[at + 1] = steps
-  words.fill(0, at + 2, at + HEADER_WORDS)
-  at += HEADER_WORDS
-  for (let axis = 0; axis < count; axis++, at += AXIS_WORDS) {
-    words[at] = 0
-    words[at + 1] = sizes[axis] as number
-    for (let operand = 0; operand < 3; operand++) {
-      words[at + 2 + operand] = strides[operand]?.[axis] ?? 0
-    }
+  for (let axis = count - 1; axis >= 0; axis--) {
+    const size = sizes[axis] as number
+    const at = start + HEADER_WORDS + axis * AXIS_WORDS
+    const rest = Math.floor(before / size)
+    words[at] = before - rest * size
+    words[at + 1] = size
+    for (let operand = 0; operand < 3; operand++) words[at + 2 + operand] = strides[operand]?.[axis] ?? 0
+    before = rest
+    steps *= size
   }
-  return layoutAddress
+  words[start] = count
+  words[start + 1] = range === null ? steps : range[1] - range[0]
+  // The offsets: they count from where the walk begins.
+  words[start + 2] = 0
+  words[start + 3] = 0
+  words[start + 4] = 0
+  return address
+}
+
+/** Whether a layout block of so many axes has room beside a piece of work. */
+export function layoutFits(axes: number): boolean {
+  return 4 * (HEADER_WORDS + axes * AXIS_WORDS) <= LAYOUT_BYTES
+}
+
+/** How far a position of the first `count` axes, counted in row-major order, lies from the first, in elements. */
+export function offsetAt(
+  sizes: readonly number[],
+  strides: readonly number[],
+  count: number,
+  position: number,
+): number {
+  let offset = 0
+  let before = position
+  for (let axis = count - 1; axis >= 0; axis--) {
+    const rest = Math.floor(before / (sizes[axis] as number))
+    offset += (before - rest * (sizes[axis] as number)) * (strides[axis] as number)
+    before = rest
+  }
+  return offset
+}
+
+/** An operand of a walk. */
+export interface Walked {
+  readonly address: number
+  readonly bytes: number
+  /** Element strides over the shape. */
+  readonly strides: readonly number[]
+}
+
+/**
+ * Runs a kernel `(...operands, out, length, ...strides, layout)` over the rows of a shape, in pieces that threads share.
+ *
+ * @param out the contiguous output; none where it is among the operands
+ * @param nanoseconds a rough estimate for one element
+ */
+export function walkInPieces(
+  family: KernelFamily,
+  suffix: string,
+  shape: Shape,
+  operands: readonly Walked[],
+  out: Omit<Walked, 'strides'> | null,
+  nanoseconds: number,
+): void {
+  const { sizes, strides } = mergeAxes(
+    shape,
+    operands.map((operand) => operand.strides),
+  )
+  const outer = sizes.length - 1
+  const length = sizes[outer] as number
+  const along = strides.map((own) => own[outer] as number)
+  const positions = sizes.slice(0, outer).reduce((product, size) => product * size, 1)
+  const total = nanoseconds * length * positions
+  const at = (offsets: (own: readonly number[], operand: number) => number, outOffset: number) => [
+    ...operands.map(({ address, bytes }, k) => address + bytes * offsets(strides[k] as number[], k)),
+    ...(out === null ? [] : [out.address + out.bytes * outOffset]),
+  ]
+  if (outer === 0) {
+    inPieces(family, suffix, {
+      units: length,
+      multiple: ELEMENTS,
+      nanoseconds: total,
+      piece: (from, to) => [...at((_, k) => from * (along[k] as number), from), to - from, ...along, 0],
+    })
+    return
+  }
+  const rows = (from: number, to: number, layout: number) => [
+    ...at((own) => offsetAt(sizes, own, outer, from), from * length),
+    length,
+    ...along,
+    writeLayout(sizes, strides, outer, layout, [from, to]),
+  ]
+  if (layoutFits(outer)) inPieces(family, suffix, { units: positions, nanoseconds: total, piece: rows })
+  else family.get(suffix)(...rows(0, positions, layoutAddress))
 }

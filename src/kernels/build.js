@@ -1,12 +1,14 @@
 // Compiles the AssemblyScript kernels twice, with and without fused multiply-add, and embeds both binaries in
-// src/runtime/kernels.generated.ts, so that importing the library needs neither a file system nor a network.
+// src/runtime/kernels.generated.ts, and likewise the source of a worker thread in src/runtime/worker.generated.ts, so
+// that neither importing the library nor starting a thread needs a file system or a network.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
+import { build } from 'esbuild'
 
 const folder = dirname(fileURLToPath(import.meta.url))
-const target = join(folder, '..', 'runtime', 'kernels.generated.ts')
+const runtime = join(folder, '..', 'runtime')
 
 /** @param {boolean} fused whether to compile `a * b + c` as one rounding (relaxed SIMD) */
 async function compile(fused) {
@@ -14,7 +16,8 @@ async function compile(fused) {
   const { error, stderr } = await asc.main(
     [
       'index.ts',
-      ...['--baseDir', folder, '--outFile', 'kernels.wasm', '--runtime', 'stub', '--importMemory'],
+      ...['--baseDir', folder, '--outFile', 'kernels.wasm', '--runtime', 'stub'],
+      ...['--importMemory', '--sharedMemory', '--maximumMemory', '65535', '--enable', 'threads'],
       ...['--optimizeLevel', '3', '--shrinkLevel', '0', '--converge', '--noAssert'],
       ...['--enable', 'simd', ...(fused ? ['--enable', 'relaxed-simd'] : [])],
       ...['--use', 'abort='],
@@ -34,9 +37,9 @@ const names = WebAssembly.Module.exports(new WebAssembly.Module(plain))
   .map((entry) => entry.name)
   .sort()
 
-mkdirSync(dirname(target), { recursive: true })
+mkdirSync(runtime, { recursive: true })
 writeFileSync(
-  target,
+  join(runtime, 'kernels.generated.ts'),
   `// Written by src/kernels/build.js.
 export type KernelName =
 ${names.map((name) => `  | '${name}'`).join('\n')}
@@ -46,4 +49,16 @@ export const fusedBinary =
   '${Buffer.from(fused).toString('base64')}'
 `,
 )
-console.log(`kernels: ${names.length} functions, ${plain.length} bytes plain, ${fused.length} bytes fused`)
+
+const bundled = await build({
+  entryPoints: [join(runtime, 'worker.ts')],
+  ...{ bundle: true, write: false, minify: true, format: 'iife', target: 'es2022' },
+})
+const source = bundled.outputFiles[0].text.trim()
+writeFileSync(
+  join(runtime, 'worker.generated.ts'),
+  `// Written by src/kernels/build.js from worker.ts.\nexport const workerSource = ${JSON.stringify(source)}\n`,
+)
+console.log(
+  `kernels: ${names.length} functions, ${plain.length} bytes plain, ${fused.length} bytes fused; worker: ${source.length} bytes`,
+)

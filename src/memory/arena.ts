@@ -20,7 +20,10 @@ export const layoutAddress = Math.ceil(heapBase / 64) * 64
 /** Address of the scratch memory in which products pack their operands. */
 export const workspaceAddress = layoutAddress + LAYOUT_BYTES
 
-const arenaStart = workspaceAddress + kernels().matmulWorkspace_f64()
+/** Its size. */
+export const workspaceBytes = kernels().matmulWorkspace_f64()
+
+const arenaStart = workspaceAddress + workspaceBytes
 
 const RESIDENTS = 32768
 

@@ -2,22 +2,16 @@ import { empty } from '../core/contiguous.js'
 import { checkFloating, type DType, promoteTypes, suffixOf } from '../core/dtype.js'
 import { ShapeError } from '../core/errors.js'
 import { apply, composite, type Operation } from '../core/operation.js'
-import {
-  broadcastShapes,
-  broadcastTogether,
-  checkCount,
-  type Shape,
-  sameShape,
-  showShape,
-  sizeOf,
-} from '../core/shape.js'
-import { mergeAxes, stridesOver, writeLayout } from '../core/strides.js'
+import { broadcastShapes, broadcastTogether, checkCount, sameShape, showShape, sizeOf } from '../core/shape.js'
+import { layoutFits, mergeAxes, writeLayout } from '../core/strides.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, workspaceAddress } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { isLarge } from '../runtime/threads.js'
 import { checkTensor } from './arguments.js'
 import { add } from './arithmetic.js'
 import { to } from './convert.js'
+import { costOf, matrices, multiplyInPieces } from './matmul-pieces.js'
 import { sumTo } from './sum.js'
 import { reshape, transpose, unsqueeze } from './views.js'
 
@@ -112,6 +106,11 @@ function multiplyPair(a: Tensor, b: Tensor): Tensor {
   const columns = b.shape[1] as number
   const out = empty(a.dtype, [rows, columns])
   if (out.storage.length === 0) return out
+  if (isLarge(costOf(a.dtype, rows * columns, inner))) {
+    const views = [matrices(a, []), matrices(b, []), matrices(out, [])] as const
+    multiplyInPieces(product, [a, b, out], views, rows, { sizes: [], strides: [] })
+    return out
+  }
   product.get(suffixOf(a.dtype))(
     addressOf(a.storage),
     addressOf(b.storage),
@@ -156,6 +155,11 @@ function multiplyBatch(a: Tensor, b: Tensor): Tensor {
     }
     batches = 0
   }
+  if (isLarge(costOf(a.dtype, out.storage.length, inner)) && layoutFits(merged.sizes.length)) {
+    const axes = batches === 0 ? { sizes: [], strides: [] } : merged
+    multiplyInPieces(product, [a, b, out], [left, right, target], m, axes)
+    return out
+  }
   const layout = batches === 0 ? 0 : writeLayout(merged.sizes, merged.strides, batches)
   const addresses = [addressOf(a.storage), addressOf(b.storage), addressOf(out.storage)] as const
   product.get(suffixOf(a.dtype))(
@@ -172,19 +176,6 @@ function multiplyBatch(a: Tensor, b: Tensor): Tensor {
     workspaceAddress,
   )
   return out
-}
-
-interface Matrices {
-  /** Strides over the batch axes. */
-  readonly batch: number[]
-  row: number
-  readonly column: number
-}
-
-function matrices(x: Tensor, batch: Shape): Matrices {
-  const strides = stridesOver(x, [...batch, ...x.shape.slice(-2)])
-  const [row, column] = strides.slice(-2) as [number, number]
-  return { batch: strides.slice(0, -2), row, column }
 }
 
 /** `x Wᵀ + b`, row by row: x is (…, in), the weight (out, in), the bias (out,), the result (…, out). */

@@ -1,4 +1,5 @@
 import { createMemory, instantiate, type Kernels, supportsFusedMultiplyAdd } from './instance.js'
+import { BLOCK_BYTES } from './job.js'
 import type { KernelName } from './kernels.generated.js'
 
 /** The linear memory in which every kernel works. */
@@ -7,8 +8,11 @@ export const memory = createMemory()
 const fastest = instantiate(memory, supportsFusedMultiplyAdd())
 let current = fastest
 
+/** Address of the block by which threads share work (see job.ts). */
+export const blockAddress = Math.ceil(fastest.heapBase / 64) * 64
+
 /** First byte of the linear memory that is free for tensors. */
-export const heapBase = fastest.heapBase
+export const heapBase = blockAddress + BLOCK_BYTES
 
 /** The kernels in use. */
 export function kernels(): Kernels {
