@@ -1,17 +1,17 @@
 // The reverse sweep over the tape.
 
 import { contiguous } from '../core/contiguous.js'
-import { suffixOf } from '../core/dtype.js'
 import { GradientError, ShapeError } from '../core/errors.js'
 import type { Hook, Segment, TapeNode } from '../core/node.js'
 import { derivativeFor, type Operation, withRecording } from '../core/operation.js'
 import { checkOptions } from '../core/options.js'
 import { sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
-import { addressOf, tick } from '../memory/arena.js'
+import { tick } from '../memory/arena.js'
 import { closeScope, disown, openScope, own, publicly } from '../memory/scope.js'
 import { checkTensor } from '../ops/arguments.js'
 import { add } from '../ops/arithmetic.js'
+import { mapPairs } from '../ops/pieces.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkCotangent, isDetecting, withinRule } from './anomaly.js'
 import { withCollector } from './collect.js'
@@ -224,9 +224,7 @@ const addition = new KernelFamily('add')
 
 export function addInto(target: Tensor, x: Tensor): void {
   tick()
-  const source = contiguous(x)
-  const to = addressOf(target.storage)
-  addition.get(suffixOf(target.dtype))(to, addressOf(source.storage), to, target.storage.length, 1, 1, 0)
+  mapPairs(addition, target, contiguous(x), target, 1)
   target.storage.home = null
 }
 

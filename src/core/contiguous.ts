@@ -1,9 +1,10 @@
 import { addressOf } from '../memory/arena.js'
 import { newStorage } from '../memory/scope.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { isLarge } from '../runtime/threads.js'
 import { bytesOf, type DType } from './dtype.js'
 import { contiguousStrides, type Shape, sizeOf } from './shape.js'
-import { planRows } from './strides.js'
+import { planRows, walkInPieces } from './strides.js'
 import { Tensor } from './tensor.js'
 
 const copy = new KernelFamily('copy')
@@ -17,9 +18,19 @@ export function copyStrided(
   to: number,
   toStrides: readonly number[],
 ): void {
-  if (sizeOf(shape) === 0) return
+  const size = sizeOf(shape)
+  if (size === 0) return
+  const bytes = bytesOf(dtype)
+  if (isLarge(copy.nanosecondsPerByte * bytes * size)) {
+    const operands = [
+      { address: from, bytes, strides: fromStrides },
+      { address: to, bytes, strides: toStrides },
+    ]
+    walkInPieces(copy, String(bytes), shape, operands, null)
+    return
+  }
   const { length, strides, layout } = planRows(shape, [fromStrides, toStrides])
-  copy.get(String(bytesOf(dtype)))(from, to, length, strides[0] as number, strides[1] as number, layout)
+  copy.get(String(bytes))(from, to, length, strides[0] as number, strides[1] as number, layout)
 }
 
 /** A new tensor over undefined values. */

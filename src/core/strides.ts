@@ -139,7 +139,6 @@ export interface Walked {
  * Runs a kernel `(...operands, out, length, ...strides, layout)` over the rows of a shape, in pieces that threads share.
  *
  * @param out the contiguous output; none where it is among the operands
- * @param nanoseconds a rough estimate for one element
  */
 export function walkInPieces(
   family: KernelFamily,
@@ -147,17 +146,17 @@ export function walkInPieces(
   shape: Shape,
   operands: readonly Walked[],
   out: Omit<Walked, 'strides'> | null,
-  nanoseconds: number,
 ): void {
   const { sizes, strides } = mergeAxes(
     shape,
     operands.map((operand) => operand.strides),
   )
-  const outer = sizes.length - 1
-  const length = sizes[outer] as number
-  const along = strides.map((own) => own[outer] as number)
+  const outer = Math.max(0, sizes.length - 1)
+  const length = sizes[outer] ?? 1
+  const along = strides.map((own) => own[outer] ?? 0)
   const positions = sizes.slice(0, outer).reduce((product, size) => product * size, 1)
-  const total = nanoseconds * length * positions
+  const widest = Math.max(...operands.map((operand) => operand.bytes))
+  const nanoseconds = family.nanosecondsPerByte * widest * length * positions
   const at = (offsets: (own: readonly number[], operand: number) => number, outOffset: number) => [
     ...operands.map(({ address, bytes }, k) => address + bytes * offsets(strides[k] as number[], k)),
     ...(out === null ? [] : [out.address + out.bytes * outOffset]),
@@ -166,7 +165,7 @@ export function walkInPieces(
     inPieces(family, suffix, {
       units: length,
       multiple: ELEMENTS,
-      nanoseconds: total,
+      nanoseconds,
       piece: (from, to) => [...at((_, k) => from * (along[k] as number), from), to - from, ...along, 0],
     })
     return
@@ -177,6 +176,6 @@ export function walkInPieces(
     ...along,
     writeLayout(sizes, strides, outer, layout, [from, to]),
   ]
-  if (layoutFits(outer)) inPieces(family, suffix, { units: positions, nanoseconds: total, piece: rows })
+  if (layoutFits(outer)) inPieces(family, suffix, { units: positions, nanoseconds, piece: rows })
   else family.get(suffix)(...rows(0, positions, layoutAddress))
 }

@@ -1,8 +1,7 @@
 // What all reductions share: which axes go, which stay, and one call of a kernel that walks (outer, count, inner).
 
 import { contiguous, empty } from '../core/contiguous.js'
-import type { DType } from '../core/dtype.js'
-import { suffixOf } from '../core/dtype.js'
+import { bytesOf, type DType, suffixOf } from '../core/dtype.js'
 import { ArgumentError } from '../core/errors.js'
 import { checkOptions } from '../core/options.js'
 import { checkCount, contiguousStrides, normalizeAxes, sizeOf } from '../core/shape.js'
@@ -10,6 +9,7 @@ import { mergeAxes } from '../core/strides.js'
 import { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import type { KernelFamily } from '../runtime/kernels.js'
+import { ELEMENTS, inPieces, isLarge } from '../runtime/threads.js'
 
 /** Which axes a reduction takes and whether they stay with size 1. */
 export interface ReductionOptions {
@@ -94,8 +94,33 @@ export function reduceWith(
   const countStride = goes.strides[0]?.[0] ?? 0
   const from = addressOf(source.storage)
   const to = addressOf(out.storage)
-  const kernel = family.get(suffixOf(x.dtype))
-  kernel(from, to, outer, count, inner, outerStride, countStride, innerStride, ...more)
+  const suffix = suffixOf(x.dtype)
+  const bytes = bytesOf(x.dtype)
+  const nanoseconds = family.nanosecondsPerByte * bytes * outer * count * inner
+  const strides = [outerStride, countStride, innerStride] as const
+  if (isLarge(nanoseconds)) {
+    const outBytes = bytesOf(dtype)
+    if (outer === 1) {
+      inPieces(family, suffix, {
+        units: inner,
+        multiple: ELEMENTS,
+        nanoseconds,
+        piece: (start, end) => [
+          ...[from + start * innerStride * bytes, to + start * outBytes, 1, count, end - start],
+          ...[...strides, ...more],
+        ],
+      })
+    } else {
+      inPieces(family, suffix, {
+        units: outer,
+        nanoseconds,
+        piece: (start, end) => [
+          ...[from + start * outerStride * bytes, to + start * inner * outBytes, end - start, count, inner],
+          ...[...strides, ...more],
+        ],
+      })
+    }
+  } else family.get(suffix)(from, to, outer, count, inner, ...strides, ...more)
   return out
 }
 

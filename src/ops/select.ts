@@ -4,10 +4,11 @@ import { bytesOf } from '../core/dtype.js'
 import { ArgumentError, DTypeError, ShapeError } from '../core/errors.js'
 import { apply, type Operation } from '../core/operation.js'
 import { broadcastShapes, sameShape, showShape } from '../core/shape.js'
-import { planRows, stridesOver } from '../core/strides.js'
+import { planRows, stridesOver, walkInPieces } from '../core/strides.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { isLarge } from '../runtime/threads.js'
 import { checkTensor, type Operand } from './arguments.js'
 import { operands } from './elementwise.js'
 import { sumTo } from './sum.js'
@@ -23,12 +24,20 @@ const whereOperation: Operation<undefined> = {
     if (out.storage.length === 0) return out
     const to = addressOf(out.storage)
     const addresses = inputs.map((input) => addressOf(input.storage)) as [number, number, number]
-    const row = planRows(
-      shape,
-      inputs.map((input) => stridesOver(input, shape)),
-    )
+    const walked = inputs.map((input) => stridesOver(input, shape))
+    const bytes = bytesOf(a.dtype)
+    if (isLarge(select.nanosecondsPerByte * bytes * out.storage.length)) {
+      const operands = inputs.map(({ dtype }, k) => ({
+        address: addresses[k] as number,
+        bytes: bytesOf(dtype),
+        strides: walked[k] as number[],
+      }))
+      walkInPieces(select, String(bytes), shape, operands, { address: to, bytes })
+      return out
+    }
+    const row = planRows(shape, walked)
     const strides = row.strides as [number, number, number]
-    select.get(String(bytesOf(a.dtype)))(...addresses, to, row.length, ...strides, row.layout)
+    select.get(String(bytes))(...addresses, to, row.length, ...strides, row.layout)
     return out
   },
   derivatives: [

@@ -1,3 +1,4 @@
+import { nanosecondsPerByte } from './costs.js'
 import { createMemory, instantiate, type Kernels, supportsFusedMultiplyAdd } from './instance.js'
 import { BLOCK_BYTES } from './job.js'
 import type { KernelName } from './kernels.generated.js'
@@ -23,7 +24,11 @@ export function kernels(): Kernels {
 export class KernelFamily {
   private resolved: Partial<Record<string, (...numbers: number[]) => number>> = {}
 
+  /** Nanoseconds that one thread takes for each byte of the largest operand, roughly. */
+  readonly nanosecondsPerByte: number
+
   constructor(readonly name: string) {
+    this.nanosecondsPerByte = nanosecondsPerByte(name)
     families.push(this)
   }
 

@@ -7,14 +7,20 @@ import { compile, isShared, supportsFusedMultiplyAdd } from './instance.js'
 import * as job from './job.js'
 import { blockAddress, getFusedMultiplyAdd, type KernelFamily, kernels, memory } from './kernels.js'
 
-/** Nanoseconds of work, as operations estimate it, from which on threads are worth their while. */
-const THRESHOLD = 60_000
-/** Nanoseconds of work that a piece has at least. */
-const GRAIN = 15_000
+/** When work is shared. Only tests change it. */
+export const tuning = {
+  /** Nanoseconds of work, as operations estimate it, from which on threads are worth their while. */
+  threshold: 60_000,
+  /** Nanoseconds of work that a piece has at least. */
+  grain: 15_000,
+  /** Nanoseconds of work that could have been shared before workers are started. */
+  start: 20_000_000,
+  /** Milliseconds without progress after which a thread is given up, beside 20 times what the caller itself took. */
+  patience: 10_000,
+}
+
 /** Pieces for each thread: where one is held up, the others take more of them. */
 const PIECES_PER_THREAD = 4
-/** Nanoseconds of work that could have been shared before workers are started. */
-const START = 20_000_000
 /** Milliseconds for which a worker looks out for the next job, and the caller for the last piece, before it sleeps. */
 const LOOKOUT = 0.1
 /** Milliseconds of sleep after which the caller looks whether a thread is missing. */
@@ -33,14 +39,10 @@ interface Crew {
   complete: boolean
 }
 
-/** What is tried in tests: the milliseconds without progress after which a thread is given up, at least. */
-export const limits = { patience: 10_000 }
-
 const state = {
   /** Whether threads can be had, as far as is known. */
   available: isShared(memory) && canStart(),
   threads: 1,
-  threshold: Number.POSITIVE_INFINITY,
   crew: null as Crew | null,
   nextPlace: 0,
   /** Nanoseconds of work that a crew could have shared since there was one. */
@@ -56,7 +58,6 @@ const canSleep = state.available && maySleep()
 
 function useThreads(threads: number): void {
   state.threads = state.available ? Math.min(threads, MOST_THREADS) : 1
-  state.threshold = state.threads > 1 ? THRESHOLD : Number.POSITIVE_INFINITY
 }
 
 /** How many threads share large operations at present, the calling one included. */
@@ -146,7 +147,7 @@ function areReady(nanoseconds: number): boolean {
   }
   if (crew === null) {
     state.missed += nanoseconds
-    if (state.missed >= START) start()
+    if (state.missed >= tuning.start) start()
     return false
   }
   if (crew.complete) return true
@@ -157,7 +158,7 @@ function areReady(nanoseconds: number): boolean {
 
 /** Whether work of so many nanoseconds, roughly estimated, is worth `inPieces`. */
 export function isLarge(nanoseconds: number): boolean {
-  return nanoseconds >= state.threshold
+  return nanoseconds >= tuning.threshold && state.threads > 1
 }
 
 /** Pieces of rows of elements are multiples of this, so that no two write to the same cache line. */
@@ -198,7 +199,7 @@ export interface Divisible {
 export function inPieces(family: KernelFamily, suffix: string, work: Divisible): void {
   const { units, multiple = 1, nanoseconds, piece, scratch } = work
   const most = Math.min(state.threads * PIECES_PER_THREAD, job.MOST_PIECES)
-  const pieces = Math.min(most, Math.floor(units / multiple), Math.floor(nanoseconds / GRAIN))
+  const pieces = Math.min(most, Math.floor(units / multiple), Math.floor(nanoseconds / tuning.grain))
   if (pieces < 2 || !areReady(nanoseconds)) {
     const numbers = [...piece(0, units, layoutOf(0))]
     if (scratch !== undefined) numbers[scratch.argument] = scratch.address
@@ -239,7 +240,7 @@ function layoutOf(piece: number): number {
 
 /** Waits for the pieces that others have taken; `own` is how long the caller was busy with its own, in milliseconds. */
 function awaitPieces(name: string, pieces: number, own: number): void {
-  const patience = limits.patience + 20 * own
+  const patience = tuning.patience + 20 * own
   // In naps, so that a machine that was suspended does not look as if a thread had vanished.
   let naps = 0
   for (let done = Atomics.load(words, job.FINISHED); done < pieces; ) {
