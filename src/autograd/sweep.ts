@@ -1,7 +1,6 @@
 // The reverse sweep over the tape.
 
 import { contiguous } from '../core/contiguous.js'
-import { suffixOf } from '../core/dtype.js'
 import { GradientError, ShapeError } from '../core/errors.js'
 import { type Hook, NOTHING_SAVED, type Segment, type TapeNode } from '../core/node.js'
 import { derivativeFor, isJoint, type Operation, withRecording } from '../core/operation.js'
@@ -13,6 +12,7 @@ import { closeScope, disown, openScope, own, publicly } from '../memory/scope.js
 import { checkTensor } from '../ops/arguments.js'
 import { add } from '../ops/arithmetic.js'
 import { clone } from '../ops/copy.js'
+import { mapPairs } from '../ops/pieces.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkCotangent, isDetecting, withinRule } from './anomaly.js'
 import { withCollector } from './collect.js'
@@ -238,9 +238,7 @@ const addition = new KernelFamily('add')
 
 export function addInto(target: Tensor, x: Tensor): void {
   tick()
-  const source = contiguous(x)
-  const to = addressOf(target.storage)
-  addition.get(suffixOf(target.dtype))(to, addressOf(source.storage), to, target.storage.length, 1, 1, 0)
+  mapPairs(addition, target, addressOf(contiguous(x).storage), target, 1)
   target.storage.home = null
 }
 

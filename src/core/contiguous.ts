@@ -1,10 +1,12 @@
 import { addressOf } from '../memory/arena.js'
 import { newStorage } from '../memory/scope.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { isLarge } from '../runtime/threads.js'
 import { bytesOf, type DType } from './dtype.js'
 import { type Shape, sizeOf } from './shape.js'
 import { planRows } from './strides.js'
 import { Tensor } from './tensor.js'
+import { walkInPieces } from './walk-pieces.js'
 
 const copy = new KernelFamily('copy')
 
@@ -22,13 +24,21 @@ export function copyStrided(
 ): void {
   const size = sizeOf(shape)
   if (size === 0) return
-  const kernel = copy.get(String(bytesOf(dtype)))
-  if (fromStrides === null && toStrides === null) {
+  const bytes = bytesOf(dtype)
+  const kernel = copy.get(String(bytes))
+  const isShared = isLarge(copy.nanosecondsPerByte * bytes * size)
+  if (fromStrides === null && toStrides === null && !isShared) {
     kernel(from, to, size, 1, 1, 0)
     return
   }
   const walk = planRows(shape, { shape, strides: fromStrides }, { shape, strides: toStrides }, null)
-  kernel(from, to, walk.length, walk.strideA, walk.strideB, walk.layout)
+  if (isShared) {
+    const operands = [
+      { address: from, bytes },
+      { address: to, bytes },
+    ]
+    walkInPieces(copy, String(bytes), walk, operands, null)
+  } else kernel(from, to, walk.length, walk.strideA, walk.strideB, walk.layout)
 }
 
 /** A new tensor over undefined values. */

@@ -50,8 +50,8 @@ export function planMatrices(shape: Shape, a: Strided, b: Strided, c: Strided): 
 }
 
 // The words of a layout block; see the kernels' layout.ts.
-const HEADER_WORDS = 5
-const LOOP_WORDS = 5
+export const HEADER_WORDS = 5
+export const LOOP_WORDS = 5
 
 /** Plans over all but the last `skipped` axes and leaves `apart` loops, the innermost, out of the layout block. */
 function plan(shape: Shape, a: Strided, b: Strided, c: Strided | null, skipped: number, apart: number): Walk {

@@ -1,22 +1,25 @@
-// Compiles the AssemblyScript kernels and embeds them in src/runtime/kernels.generated.ts, so that importing the library
-// needs neither a file system nor a network. One binary is embedded, without fused multiply-add, and the places where
-// fused instructions may be put back.
+// Compiles the AssemblyScript kernels and embeds them in src/runtime/kernels.generated.ts, and likewise the source of a
+// worker thread in src/runtime/worker.generated.ts, so that neither importing the library nor starting a thread needs a
+// file system or a network. One binary is embedded, without fused multiply-add, and the places where fused instructions
+// may be put back.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deflateRawSync } from 'node:zlib'
 import asc from 'assemblyscript/asc'
+import { build } from 'esbuild'
 import { separate } from './separate.js'
 
 const folder = dirname(fileURLToPath(import.meta.url))
-const target = join(folder, '..', 'runtime', 'kernels.generated.ts')
+const runtime = join(folder, '..', 'runtime')
 
 async function compile() {
   const files = new Map()
   const { error, stderr } = await asc.main(
     [
       'index.ts',
-      ...['--baseDir', folder, '--outFile', 'kernels.wasm', '--runtime', 'stub', '--importMemory'],
+      ...['--baseDir', folder, '--outFile', 'kernels.wasm', '--runtime', 'stub'],
+      ...['--importMemory', '--sharedMemory', '--maximumMemory', '65535', '--enable', 'threads'],
       ...['--optimizeLevel', '3', '--shrinkLevel', '0', '--converge', '--noAssert'],
       ...['--enable', 'simd', '--enable', 'relaxed-simd'],
       // The standard library's pow is chosen by the second: the one without tables, which would be a quarter of all.
@@ -38,9 +41,9 @@ const names = WebAssembly.Module.exports(new WebAssembly.Module(plain))
   .sort()
 
 const deflated = deflateRawSync(plain, { level: 9 })
-mkdirSync(dirname(target), { recursive: true })
+mkdirSync(runtime, { recursive: true })
 writeFileSync(
-  target,
+  join(runtime, 'kernels.generated.ts'),
   `// Written by src/kernels/build.js.
 export type KernelName =
 ${names.map((name) => `  | '${name}'`).join('\n')}
@@ -54,4 +57,16 @@ export const fusable =
   '${Buffer.from(mask).toString('base64')}'
 `,
 )
-console.log(`kernels: ${names.length} functions, ${plain.length} bytes, ${deflated.length} deflated`)
+
+const bundled = await build({
+  entryPoints: [join(runtime, 'worker.ts')],
+  ...{ bundle: true, write: false, minify: true, format: 'iife', target: 'es2022' },
+})
+const source = bundled.outputFiles[0].text.trim()
+writeFileSync(
+  join(runtime, 'worker.generated.ts'),
+  `// Written by src/kernels/build.js from worker.ts.\nexport const workerSource = ${JSON.stringify(source)}\n`,
+)
+console.log(
+  `kernels: ${names.length} functions, ${plain.length} bytes, ${deflated.length} deflated; worker: ${source.length} bytes`,
+)

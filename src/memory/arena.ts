@@ -22,7 +22,10 @@ export const numberAddress = layoutEnd
 /** Address of the scratch memory in which products pack their operands. */
 export const workspaceAddress = numberAddress + 64
 
-const arenaStart = workspaceAddress + kernels().matmulWorkspace_f64()
+/** Its size. */
+export const workspaceBytes = kernels().matmulWorkspace_f64()
+
+const arenaStart = workspaceAddress + workspaceBytes
 
 /** How many storages may be there before the idle ones are written back: few enough to die young as objects. */
 const YOUNG = 512

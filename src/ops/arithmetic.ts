@@ -1,17 +1,17 @@
 // Elementwise functions of two operands. Each derivative stands beside its function.
 
 import { contiguous, empty } from '../core/contiguous.js'
-import { checkFloating, isFloating, suffixOf } from '../core/dtype.js'
+import { checkFloating, isFloating } from '../core/dtype.js'
 import { ArgumentError } from '../core/errors.js'
 import { OUTPUT } from '../core/node.js'
 import { apply, type Operation } from '../core/operation.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
-import { addressOf } from '../memory/arena.js'
 import { placeNumber } from '../memory/number.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor, type Operand } from './arguments.js'
 import { eq, ge, logicalAnd, logicalOr, ne } from './comparison.js'
 import { binary } from './elementwise.js'
+import { mapPairs } from './pieces.js'
 import { where } from './select.js'
 import { log, neg, reciprocal, sqrt, square } from './unary.js'
 
@@ -158,9 +158,7 @@ const scaleOperation: Operation<number> = {
   forward: (inputs, factor) => {
     const x = contiguous(inputs[0] as Tensor)
     const out = empty(x.dtype, x.shape)
-    const kernel = mulKernel.get(suffixOf(x.dtype))
-    const to = addressOf(out.storage)
-    kernel(addressOf(x.storage), placeNumber(factor, x.dtype), to, out.storage.length, 1, 0, 0)
+    mapPairs(mulKernel, x, placeNumber(factor, x.dtype), out, 0)
     return out
   },
   derivatives: [

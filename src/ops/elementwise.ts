@@ -1,15 +1,18 @@
 // Making elementwise operations from a kernel and a derivative.
 import { contiguous, empty } from '../core/contiguous.js'
-import { checkFloating, type DType, promoteTypes, suffixOf } from '../core/dtype.js'
+import { bytesOf, checkFloating, type DType, promoteTypes, suffixOf } from '../core/dtype.js'
 import type { TapeNode } from '../core/node.js'
 import { apply, type Operation } from '../core/operation.js'
 import { broadcastShapes, sameShape } from '../core/shape.js'
 import { planRows } from '../core/strides.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
+import { walkInPieces } from '../core/walk-pieces.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { isLarge } from '../runtime/threads.js'
 import { checkTensor, constant, type Operand, weakScalar } from './arguments.js'
 import { to } from './convert.js'
+import { mapElements } from './pieces.js'
 import { sumTo } from './sum.js'
 
 type Rule = (cotangent: Tensor, call: TapeNode<undefined>) => Tensor
@@ -26,8 +29,7 @@ export function unary(name: string, derivative: TableEntry, integers = false): (
     forward: (inputs) => {
       const x = contiguous(inputs[0] as Tensor)
       const out = empty(x.dtype, x.shape)
-      const kernel = family.get(suffixOf(x.dtype))
-      kernel(addressOf(x.storage), addressOf(out.storage), out.storage.length)
+      mapElements(family, suffixOf(x.dtype), x, out)
       return out
     },
     derivatives: [{ saves, rule }],
@@ -113,10 +115,20 @@ function walkBoth(family: KernelFamily, a: Tensor, b: Tensor, out: Tensor): Tens
   const { shape } = out
   const n = out.storage.length
   if (n === 0) return out
-  const kernel = family.get(suffixOf(a.dtype))
+  const suffix = suffixOf(a.dtype)
   const to = addressOf(out.storage)
   const first = addressOf(a.storage)
   const second = addressOf(b.storage)
+  const bytes = bytesOf(a.dtype)
+  if (isLarge(family.nanosecondsPerByte * bytes * n)) {
+    const operands = [
+      { address: first, bytes },
+      { address: second, bytes },
+    ]
+    walkInPieces(family, suffix, planRows(shape, a, b, null), operands, { address: to, bytes: bytesOf(out.dtype) })
+    return out
+  }
+  const kernel = family.get(suffix)
   if (a.strides === null && b.strides === null) {
     if (sameShape(a.shape, b.shape)) {
       kernel(first, second, to, n, 1, 1, 0)

@@ -1,16 +1,16 @@
 // Logarithms of sums of exponentials.
 import { contiguous, empty } from '../core/contiguous.js'
-import { checkFloating, suffixOf } from '../core/dtype.js'
+import { checkFloating } from '../core/dtype.js'
 import { apply, composite, type Operation } from '../core/operation.js'
 import { broadcastShapes } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
-import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor, type Operand } from './arguments.js'
 import { add, annihilate, maximum, sub } from './arithmetic.js'
 import { eq, logicalAnd } from './comparison.js'
 import { detach } from './copy.js'
 import { operands } from './elementwise.js'
+import { mapRows } from './pieces.js'
 import { type ReductionOptions, reducedAxes, reducedCount, reducedShape } from './reduce.js'
 import { where } from './select.js'
 import { softmax } from './softmax.js'
@@ -25,8 +25,7 @@ const logsumexpOperation: Operation<undefined> = {
   forward: ([input]) => {
     const x = contiguous(input as Tensor)
     const out = empty(x.dtype, x.shape.slice(0, -1))
-    const { length } = out.storage
-    kernel.get(suffixOf(x.dtype))(addressOf(x.storage), addressOf(out.storage), length, x.shape[x.ndim - 1] as number)
+    mapRows(kernel, [x], out, out.storage.length)
     return out
   },
   derivatives: [

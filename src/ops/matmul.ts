@@ -13,12 +13,15 @@ import {
 } from '../core/shape.js'
 import { planMatrices } from '../core/strides.js'
 import { Tensor } from '../core/tensor.js'
+import { layoutFits } from '../core/walk-pieces.js'
 import { addressOf, workspaceAddress } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { isLarge } from '../runtime/threads.js'
 import { checkTensor } from './arguments.js'
 import { add } from './arithmetic.js'
 import { to } from './convert.js'
 import { inPieces, isLong } from './long-product.js'
+import { costOf, multiplyInPieces } from './matmul-pieces.js'
 import { sumTo } from './sum.js'
 import { reshape, transpose, unsqueeze } from './views.js'
 
@@ -136,20 +139,22 @@ function multiply(a: Tensor, b: Tensor, transposeA: boolean, transposeB: boolean
       rows *= walk.length
     } else layout = walk.layout
   }
-  product.get(suffixOf(a.dtype))(
-    addressOf(a.storage),
-    addressOf(b.storage),
-    addressOf(out.storage),
-    rows,
-    columns,
-    inner,
-    rowA,
-    strideFromEnd(a, transposeA ? 2 : 1),
-    strideFromEnd(b, transposeB ? 1 : 2),
-    strideFromEnd(b, transposeB ? 2 : 1),
-    rowOut,
-    layout,
-    workspaceAddress,
+  const [first, second, target] = [addressOf(a.storage), addressOf(b.storage), addressOf(out.storage)]
+  const columnA = strideFromEnd(a, transposeA ? 2 : 1)
+  const rowB = strideFromEnd(b, transposeB ? 1 : 2)
+  const columnB = strideFromEnd(b, transposeB ? 2 : 1)
+  if (isLarge(costOf(a.dtype, out.storage.length, inner)) && layoutFits(layout)) {
+    const places = { a: first, b: second, out: target, layout }
+    const strides = { rowA, columnA, rowB, columnB, rowOut }
+    multiplyInPieces(product, a.dtype, { ...places, rows, columns, inner, ...strides })
+    return out
+  }
+  const kernel = product.get(suffixOf(a.dtype))
+  // biome-ignore format: the operands, the sizes, the strides
+  kernel(
+    first, second, target,
+    rows, columns, inner,
+    rowA, columnA, rowB, columnB, rowOut, layout, workspaceAddress,
   )
   return out
 }

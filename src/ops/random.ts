@@ -1,12 +1,13 @@
 // Random tensors.
 import { empty } from '../core/contiguous.js'
-import { checkDType, isFloating, suffixOf } from '../core/dtype.js'
+import { bytesOf, checkDType, isFloating, suffixOf } from '../core/dtype.js'
 import { ArgumentError, DTypeError, showValue } from '../core/errors.js'
 import { checkOptions } from '../core/options.js'
 import { checkInteger, checkShape, type Shape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, tick } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { ELEMENTS, inPieces, isLarge } from '../runtime/threads.js'
 import { checkTensorOptions, finish, type TensorOptions, tensor } from './creation.js'
 
 // The generator: Philox4x32-10, counter based. A draw takes a range of counter values, so that the same seed gives the
@@ -57,14 +58,30 @@ function seedOnce(): void {
   if (!seeded) manualSeed(Math.floor(Math.random() * 2 ** 53))
 }
 
-/** The seed and the next counter, which moves on by `blocks`. */
-function draw(blocks: number): [number, number, number, number] {
+/** The counter's two words after `blocks` more. */
+function counterAfter(blocks: number): [low: number, high: number] {
+  const next = generator.counterLow + blocks
+  return [next >>> 0, (generator.counterHigh + Math.floor(next / 2 ** 32)) >>> 0]
+}
+
+/** Fills a tensor by a kernel that makes `perBlock` values of each counter. */
+function fillRandom(family: KernelFamily, out: Tensor, perBlock: number, ...more: number[]): void {
   seedOnce()
-  const { seedLow, seedHigh, counterLow, counterHigh } = generator
-  const next = counterLow + blocks
-  generator.counterLow = next >>> 0
-  generator.counterHigh = (counterHigh + Math.floor(next / 2 ** 32)) >>> 0
-  return [seedLow, seedHigh, counterLow, counterHigh]
+  const { length } = out.storage
+  const { seedLow, seedHigh } = generator
+  const to = addressOf(out.storage)
+  const bytes = bytesOf(out.dtype)
+  const suffix = suffixOf(out.dtype)
+  const piece = (start: number, end: number) => [
+    ...[to + start * bytes, end - start, seedLow, seedHigh],
+    ...[...counterAfter(start / perBlock), ...more],
+  ]
+  const nanoseconds = family.nanosecondsPerByte * bytes * length
+  if (isLarge(nanoseconds)) inPieces(family, suffix, { units: length, multiple: ELEMENTS, nanoseconds, piece })
+  else family.get(suffix)(...piece(0, length))
+  const [low, high] = counterAfter(Math.ceil(length / perBlock))
+  generator.counterLow = low
+  generator.counterHigh = high
 }
 
 const uniform = new KernelFamily('randomUniform')
@@ -85,12 +102,7 @@ function random(
   if (!isFloating(dtype)) throw new DTypeError(`${op}: makes float32 or float64, not ${dtype}; see randint`)
   tick()
   const result = empty(dtype, [...shape])
-  const { length } = result.storage
-  family.get(suffixOf(dtype))(
-    addressOf(result.storage),
-    length,
-    ...draw(Math.ceil(length / (perBlock[dtype] as number))),
-  )
+  fillRandom(family, result, perBlock[dtype] as number)
   return finish(result, options)
 }
 
@@ -118,8 +130,7 @@ export function randint(low: number, high: number, shape: Shape, options: Tensor
   }
   tick()
   const result = empty('int32', [...shape])
-  const { length } = result.storage
-  integers.get('i32')(addressOf(result.storage), length, ...draw(Math.ceil(length / 4)), low, high)
+  fillRandom(integers, result, 4, low, high)
   return options.dtype === undefined || options.dtype === 'int32'
     ? finish(result, options)
     : tensor(result.data, { ...options, shape })

@@ -1,14 +1,14 @@
 // What all reductions share: which axes go, which stay, and one call of a kernel that walks (outer, count, inner).
 
 import { contiguous, empty } from '../core/contiguous.js'
-import type { DType } from '../core/dtype.js'
-import { suffixOf } from '../core/dtype.js'
+import { bytesOf, type DType, suffixOf } from '../core/dtype.js'
 import { ArgumentError } from '../core/errors.js'
 import { checkOptions } from '../core/options.js'
 import { checkCount, contiguousStrides, normalizeAxes, type Shape } from '../core/shape.js'
 import { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import type { KernelFamily } from '../runtime/kernels.js'
+import { ELEMENTS, inPieces, isLarge } from '../runtime/threads.js'
 
 /** Which axes a reduction takes and whether they stay with size 1. */
 export interface ReductionOptions {
@@ -80,12 +80,32 @@ export function reduceWith(family: KernelFamily, x: Tensor, reduced: ReducedAxes
     kept = { count: 1, outer: 1, outerStride: 0, inner: out.storage.length, innerStride: count }
     gone = { count: 1, outer: 1, outerStride: 0, inner: count, innerStride: 1 }
   }
-  const kernel = family.get(suffixOf(x.dtype))
   const from = addressOf(source.storage)
   const to = addressOf(out.storage)
   const { outer, inner, outerStride, innerStride } = kept
-  if (more === undefined) kernel(from, to, outer, gone.inner, inner, outerStride, gone.innerStride, innerStride)
-  else kernel(from, to, outer, gone.inner, inner, outerStride, gone.innerStride, innerStride, more)
+  const { inner: count, innerStride: countStride } = gone
+  const suffix = suffixOf(x.dtype)
+  const bytes = bytesOf(x.dtype)
+  const nanoseconds = family.nanosecondsPerByte * bytes * outer * count * inner
+  if (isLarge(nanoseconds)) {
+    const outBytes = bytesOf(dtype)
+    const rest = more === undefined ? [] : [more]
+    const strides = [outerStride, countStride, innerStride, ...rest] as const
+    const byInner = (start: number, end: number) => [
+      ...[from + start * innerStride * bytes, to + start * outBytes, 1, count, end - start],
+      ...strides,
+    ]
+    const byOuter = (start: number, end: number) => [
+      ...[from + start * outerStride * bytes, to + start * inner * outBytes, end - start, count, inner],
+      ...strides,
+    ]
+    if (outer === 1) inPieces(family, suffix, { units: inner, multiple: ELEMENTS, nanoseconds, piece: byInner })
+    else inPieces(family, suffix, { units: outer, nanoseconds, piece: byOuter })
+    return out
+  }
+  const kernel = family.get(suffix)
+  if (more === undefined) kernel(from, to, outer, count, inner, outerStride, countStride, innerStride)
+  else kernel(from, to, outer, count, inner, outerStride, countStride, innerStride, more)
   return out
 }
 

@@ -6,8 +6,10 @@ import { apply, type Operation } from '../core/operation.js'
 import { broadcastShapes, sameShape, showShape } from '../core/shape.js'
 import { planRows } from '../core/strides.js'
 import type { Tensor } from '../core/tensor.js'
+import { walkInPieces } from '../core/walk-pieces.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { isLarge } from '../runtime/threads.js'
 import { checkTensor, type Operand } from './arguments.js'
 import { operands } from './elementwise.js'
 import { sumTo } from './sum.js'
@@ -25,8 +27,19 @@ const whereOperation: Operation<undefined> = {
     const mask = addressOf(condition.storage)
     const first = addressOf(a.storage)
     const second = addressOf(b.storage)
-    const { length, strideA, strideB, strideC, layout } = planRows(shape, condition, a, b)
-    select.get(String(bytesOf(a.dtype)))(mask, first, second, to, length, strideA, strideB, strideC, layout)
+    const bytes = bytesOf(a.dtype)
+    const walk = planRows(shape, condition, a, b)
+    if (isLarge(select.nanosecondsPerByte * bytes * out.storage.length)) {
+      const operands = [
+        { address: mask, bytes: 1 },
+        { address: first, bytes },
+        { address: second, bytes },
+      ]
+      walkInPieces(select, String(bytes), walk, operands, { address: to, bytes })
+      return out
+    }
+    const { length, strideA, strideB, strideC, layout } = walk
+    select.get(String(bytes))(mask, first, second, to, length, strideA, strideB, strideC, layout)
     return out
   },
   derivatives: [

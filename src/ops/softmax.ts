@@ -1,14 +1,14 @@
 // Softmax and its logarithm, row by row, with the row's maximum subtracted.
 import { contiguous, empty } from '../core/contiguous.js'
-import { checkFloating, suffixOf } from '../core/dtype.js'
+import { checkFloating } from '../core/dtype.js'
 import { OUTPUT } from '../core/node.js'
 import { apply, composite, type Operation } from '../core/operation.js'
 import { normalizeAxis } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
-import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
 import { annihilate, annihilateBoth, sub } from './arithmetic.js'
+import { mapRows } from './pieces.js'
 import { sum } from './sum.js'
 import { exp, neg } from './unary.js'
 import { transpose } from './views.js'
@@ -21,8 +21,7 @@ function overRows(name: string): (inputs: readonly Tensor[]) => Tensor {
     const out = empty(first.dtype, first.shape)
     if (out.storage.length === 0) return out
     const count = first.shape[first.ndim - 1] as number
-    const addresses = inputs.map((input) => addressOf(contiguous(input).storage))
-    family.get(suffixOf(first.dtype))(...addresses, addressOf(out.storage), out.storage.length / count, count)
+    mapRows(family, inputs.map(contiguous), out, out.storage.length / count)
     return out
   }
 }
