@@ -102,7 +102,8 @@ export abstract class Module {
   }
 
   /**
-   * Writes tensors into the parameters and persistent buffers of the same names, in place.
+   * Writes tensors into the parameters and persistent buffers of the same names, in place. To load a part of them:
+   * `model.loadStateDict({ ...model.stateDict(), ...part })`.
    *
    * @throws ArgumentError where names or shapes do not match exactly; it lists them all, and nothing is changed
    */

@@ -4,7 +4,7 @@ import { type Shape, showShape } from '../core/shape.js'
 import { formatTable } from '../core/table.js'
 import { isTensor } from '../core/tensor.js'
 import { publicly } from '../memory/scope.js'
-import { generatorState, restoreGenerator } from '../ops/random.js'
+import { getGeneratorState, setGeneratorState } from '../ops/random.js'
 import { Module } from './module.js'
 
 /** A module in a `Summary`. */
@@ -72,7 +72,7 @@ function ownerOf(name: string, modules: ReadonlyMap<string, unknown>): string {
 
 /** Runs `call` with all modules evaluated, unrecorded, and notes the shapes that they return. */
 function watch(outputs: ReadonlyMap<Module, Shape[]>, call: () => unknown): void {
-  const generator = generatorState()
+  const generator = getGeneratorState()
   const before = [...outputs.keys()].map((module) => ({
     module,
     training: module.training,
@@ -99,7 +99,7 @@ function watch(outputs: ReadonlyMap<Module, Shape[]>, call: () => unknown): void
       if (forward === undefined) Reflect.deleteProperty(module, 'forward')
       else Object.defineProperty(module, 'forward', forward)
     }
-    restoreGenerator(generator)
+    setGeneratorState(generator)
   }
 }
 

@@ -41,15 +41,14 @@ function adamRule(name: string, weightDecay: number, decoupled: boolean): Update
     update({ suffix, parameter, gradient, buffers, count, settings, step }) {
       const { lr, betas, eps, weightDecay } = settings
       const [beta1, beta2] = betas
-      const [first, second] = buffers as readonly [number, number]
+      const first = buffers[0] as number
+      const second = buffers[1] as number
       const rate = lr / (1 - beta1 ** step)
       const root = Math.sqrt(1 - beta2 ** step)
       const added = decoupled ? 0 : weightDecay
       const keep = decoupled ? 1 - lr * weightDecay : 1
-      kernel.get(suffix)(
-        ...[parameter, gradient, first, second, count],
-        ...[rate, beta1, beta2, root, eps, added, keep],
-      )
+      const update = kernel.get(suffix)
+      update(parameter, gradient, first, second, count, rate, beta1, beta2, root, eps, added, keep)
     },
   }
 }

@@ -7,7 +7,7 @@ import { closeScope, openScope } from '../memory/scope.js'
 import { clone, copy_ } from '../ops/copy.js'
 import { zerosLike } from '../ops/creation.js'
 import { groupsOf, type OptimizedParameters, type ParameterGroup } from './groups.js'
-import type { CommonSettings, UpdateCall, UpdateRule } from './rule.js'
+import type { CommonSettings, UpdateRule } from './rule.js'
 import { checkState, type OptimizerState, type PlainSetting } from './state.js'
 
 /** What is kept for one parameter. */
@@ -68,31 +68,38 @@ export abstract class Optimizer<Settings extends CommonSettings> {
   #update(slot: Slot, gradient: Tensor, settings: Settings): void {
     const { parameter, buffers } = slot
     const rule = this.#rule
-    const needed = rule.buffers.map((name) => rule.needs(name, settings))
-    const fresh = buffers.map((buffer, i) => buffer === null && needed[i] === true)
-    fresh.forEach((make, i) => {
-      if (make) buffers[i] = zerosLike(parameter)
-    })
+    const count = buffers.length
+    const addresses = new Array<number>(count)
+    const fresh = new Array<boolean>(count)
+    for (let i = 0; i < count; i++) {
+      addresses[i] = 0
+      fresh[i] = buffers[i] === null && rule.needs(rule.buffers[i] as string, settings)
+      if (fresh[i] === true) buffers[i] = zerosLike(parameter)
+    }
     const mark = openScope()
     try {
       tick()
-      const call: UpdateCall<Settings> = {
+      for (let i = 0; i < count; i++) {
+        const buffer = buffers[i] as Tensor | null
+        if (buffer === null || !rule.needs(rule.buffers[i] as string, settings)) continue
+        addresses[i] = addressOf(buffer.storage)
+        buffer.storage.home = null
+      }
+      rule.update({
         suffix: suffixOf(parameter.dtype) as 'f32' | 'f64',
         count: parameter.size,
         gradient: addressOf(contiguous(gradient).storage),
         parameter: addressOf(parameter.storage),
-        buffers: buffers.map((buffer, i) => (buffer !== null && needed[i] === true ? addressOf(buffer.storage) : 0)),
+        buffers: addresses,
         fresh,
         settings,
         step: slot.steps + 1,
-      }
-      rule.update(call)
+      })
     } finally {
       closeScope(mark, null)
     }
     slot.steps++
     markChanged(parameter.storage)
-    for (const buffer of buffers) if (buffer !== null) markChanged(buffer.storage)
   }
 
   /** Sets the gradients of all parameters to null. */

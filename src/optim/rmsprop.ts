@@ -42,11 +42,11 @@ const rule: UpdateRule<RMSpropSettings> = {
   },
   update({ suffix, parameter, gradient, buffers, count, settings }) {
     const { lr, alpha, eps, weightDecay, momentum } = settings
-    const [squares, direction, mean] = buffers as readonly [number, number, number]
-    kernel.get(suffix)(
-      ...[parameter, gradient, squares, direction, mean, count],
-      ...[lr, alpha, eps, weightDecay, momentum],
-    )
+    const squares = buffers[0] as number
+    const direction = buffers[1] as number
+    const mean = buffers[2] as number
+    const update = kernel.get(suffix)
+    update(parameter, gradient, squares, direction, mean, count, lr, alpha, eps, weightDecay, momentum)
   },
 }
 
