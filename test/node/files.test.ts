@@ -201,7 +201,7 @@ test('training goes on from a checkpoint in a new process as if it had not stopp
   await run('training', half, resumed, '30')
   const { step, bestLoss } = loadCheckpoint<{ step: number; bestLoss: number }>(resumed)
   expect([step, Number.isFinite(bestLoss)]).toEqual([30, true])
-  // Parameters, the optimiser's moments and steps, the schedule, the generator and the best loss are all in the file.
+  // Parameters, the optimiser's moments and steps, the schedule, the data's order, the generator and the best loss are all in it.
   expect(readFileSync(resumed).equals(readFileSync(straight))).toBe(true)
   expect(readFileSync(resumed).equals(readFileSync(half))).toBe(false)
 })
