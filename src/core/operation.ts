@@ -77,6 +77,28 @@ export function withObserver<Result>(observer: Observer, fn: () => Result): Resu
   }
 }
 
+let within = false
+
+/** Whether the operation that is executed is part of another one's forward. */
+export function isInner(): boolean {
+  return within
+}
+
+/** The forward, for observers that tell its parts from operations. */
+function inside<Attributes>(
+  operation: Operation<Attributes>,
+  inputs: readonly Tensor[],
+  attributes: Attributes,
+): Tensor {
+  const before = within
+  within = true
+  try {
+    return operation.forward(inputs, attributes)
+  } finally {
+    within = before
+  }
+}
+
 /** Executes an operation and records it where an input needs a gradient. */
 export function apply<Attributes>(
   operation: Operation<Attributes>,
@@ -87,7 +109,7 @@ export function apply<Attributes>(
   tick()
   let output: Tensor | null = null
   try {
-    output = operation.forward(inputs, attributes)
+    output = observers.length === 0 ? operation.forward(inputs, attributes) : inside(operation, inputs, attributes)
     if (recording && operation.derivatives !== null && isAnyRecorded(inputs) && isFloating(output.dtype)) {
       output.node = entryFor(operation, inputs, attributes, output, isRecorded) as TapeNode
     }
