@@ -2,8 +2,7 @@
 // in the same run.
 import { Argument, Command, InvalidArgumentError } from 'commander'
 import { getFusedMultiplyAdd, manualSeed } from 'wengert'
-import { bandwidth } from './limits/bandwidth.js'
-import { peakOf } from './limits/peak.js'
+import { measureLimits } from './limits/measure.js'
 import { runSuite } from './suite.js'
 import { elementwiseSuites } from './suites/elementwise.js'
 import { matmulSuites } from './suites/matmul.js'
@@ -25,18 +24,19 @@ const [word] = program.processedArgs as [string]
 const { threads } = program.opts<{ threads: number }>()
 
 const fused = getFusedMultiplyAdd()
-const [single, double] = [await peakOf('float32', fused), await peakOf('float64', fused)]
-const moved = await bandwidth()
+const limits = await measureLimits(fused)
+const { peak, bandwidth } = limits
 console.log(
   `Node ${process.version}, ${fused ? 'fused multiply-add' : 'separate multiply and add'}, ` +
     `${threads === 1 ? 'one thread' : `${threads} threads`}`,
 )
-console.log(`128-bit peak of one core: ${single.toFixed(1)} GFLOP/s in float32, ${double.toFixed(1)} in float64`)
-console.log(`triad of one core: ${moved.memory.toFixed(1)} GB/s in memory, ${moved.cache.toFixed(1)} in caches`)
+console.log(
+  `128-bit peak of one core: ${peak.float32.toFixed(1)} GFLOP/s in float32, ${peak.float64.toFixed(1)} in float64`,
+)
+console.log(`triad of one core: ${bandwidth.memory.toFixed(1)} GB/s in memory, ${bandwidth.cache.toFixed(1)} in caches`)
 
 setThreads?.(threads)
 manualSeed(1)
-const limits = { peak: { float32: single * threads, float64: double * threads }, bandwidth: moved }
 for (const [name, suite] of Object.entries({ ...matmulSuites, ...elementwiseSuites, ...trainingSuites })) {
-  if (name.includes(word)) await runSuite(name, suite(), limits)
+  if (name.includes(word)) await runSuite(name, suite(), limits, threads)
 }

@@ -1,6 +1,6 @@
 // A suite of timings, each also as a share of the limit that applies to it.
 import benny from 'benny'
-import type { Bandwidth } from './limits/bandwidth.js'
+import type { Limits } from './limits/measure.js'
 
 /** A function to time, and the arithmetic or the traffic that bounds it. */
 export interface Case {
@@ -15,22 +15,15 @@ export interface Case {
 
 export type Suite = Readonly<Record<string, Case>>
 
-/** What the machine can do at best, with the threads in use. */
-export interface Limits {
-  /** GFLOP/s of all cores in use. */
-  readonly peak: Readonly<Record<'float32' | 'float64', number>>
-  /** GB/s of one core. */
-  readonly bandwidth: Bandwidth
-}
-
 /** Up to this many bytes, operands stay in caches from one repetition to the next. */
 const CACHED = 24e6
 
-function share({ flops, bytes, dtype = 'float32' }: Case, seconds: number, { peak, bandwidth }: Limits): string {
+function share({ flops, bytes, dtype = 'float32' }: Case, seconds: number, limits: Limits, threads: number): string {
+  const { peak, bandwidth } = limits
   const percent = (rate: number, limit: number) => `${((100 * rate) / limit).toFixed(0)} %`
   if (flops !== undefined) {
     const rate = flops / seconds / 1e9
-    return `${rate.toFixed(1)} GFLOP/s, ${percent(rate, peak[dtype])} of the peak`
+    return `${rate.toFixed(1)} GFLOP/s, ${percent(rate, threads * peak[dtype])} of the peak`
   }
   if (bytes !== undefined) {
     const rate = bytes / seconds / 1e9
@@ -41,7 +34,8 @@ function share({ flops, bytes, dtype = 'float32' }: Case, seconds: number, { pea
   return ''
 }
 
-export async function runSuite(name: string, suite: Suite, limits: Limits): Promise<void> {
+/** Runs a suite and prints a line for each case. */
+export async function runSuite(name: string, suite: Suite, limits: Limits, threads: number): Promise<void> {
   const summary = await benny.suite(
     name,
     ...Object.entries(suite).map(([label, { run }]) =>
@@ -54,7 +48,7 @@ export async function runSuite(name: string, suite: Suite, limits: Limits): Prom
   const width = Math.max(...Object.keys(suite).map(({ length }) => length))
   for (const { name: label, details } of summary.results) {
     const microseconds = (details.median * 1e6).toFixed(2).padStart(12)
-    const limited = share(suite[label] as Case, details.median, limits)
+    const limited = share(suite[label] as Case, details.median, limits, threads)
     console.log(`  ${label.padEnd(width)} ${microseconds} µs  ${limited}`.trimEnd())
   }
 }
