@@ -28,9 +28,10 @@ export const workspaceBytes = kernels().matmulWorkspace_f64()
 const arenaStart = workspaceAddress + workspaceBytes
 
 /** How many storages may be there before the idle ones are written back: few enough to die young as objects. */
-const YOUNG = 512
-/** How many may be there in all: the smallest ones cost more on the heap than in the arena. */
-const RESIDENTS = 32768
+const YOUNG = 64
+/** How many may be there in all, at first and at most: tapes that nobody will sweep must become garbage in time. */
+const CROWD = 512
+const LARGEST_CROWD = 65536
 /** The largest that is written back early: small enough that bringing it in again costs no more than an operation. */
 const IDLE_CLASS = classOf(4096)
 
@@ -58,6 +59,10 @@ const state = {
   /** How many storages may be there before the idle ones are written back. */
   residentLimit: YOUNG,
   clockAtRelief: 1,
+  /** How many storages may be there before all are written back that were not used lately. */
+  crowd: CROWD,
+  /** How many of those were brought in again since the last reclaim, for a sweep: the sign of a tape that is in use. */
+  restoredSaved: 0,
   reclaims: 0,
 }
 extendTo(arenaStart + state.budget)
@@ -181,6 +186,7 @@ function homeOf(storage: Storage): TypedArray | readonly number[] {
 function restore(storage: Storage): void {
   const home = homeOf(storage)
   place(storage)
+  if (storage.owners > 0) state.restoredSaved++
   if (storage.blockClass > IDLE_CLASS) state.restoredBytes += storage.bytes
   const view = viewOf(storage.dtype)
   view.set(home, storage.address / view.BYTES_PER_ELEMENT)
@@ -267,12 +273,13 @@ function relieve(): void {
   const recent = halfway(state.clockAtRelief)
   state.clockAtRelief = state.clock
   writeBack(recent, isIdle)
-  if (residents.length >= RESIDENTS) reclaim(false)
+  if (residents.length >= state.crowd) reclaim(false)
   state.residentLimit = Math.max(YOUNG, 2 * residents.length)
 }
 
-function isIdle({ escaped, owners, blockClass }: Storage): boolean {
-  return escaped && owners === 0 && blockClass <= IDLE_CLASS
+function isIdle({ escaped, owners, changedAt, blockClass }: Storage): boolean {
+  // What was changed in place is a parameter, or the like: it will be used again.
+  return escaped && owners === 0 && changedAt === 0 && blockClass <= IDLE_CLASS
 }
 
 /**
@@ -283,6 +290,8 @@ function reclaim(everything: boolean): void {
   state.reclaims++
   if (state.restoredBytes > state.budget / 8) state.budget = Math.min(2 * state.budget, state.maximumBudget)
   state.restoredBytes = 0
+  if (state.restoredSaved > state.crowd / 8) state.crowd = Math.min(2 * state.crowd, LARGEST_CROWD)
+  state.restoredSaved = 0
   const recent = everything ? state.clock : halfway(state.clockAtReclaim)
   state.clockAtReclaim = state.clock
   writeBack(recent, () => true)
