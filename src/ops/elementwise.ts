@@ -39,6 +39,31 @@ export function unary(name: string, derivative: TableEntry, integers = false): (
   }
 }
 
+/**
+ * The backward pass `g · f′(x)` of a function of one tensor as one kernel, 0 where g is 0 whatever the derivative. Its
+ * derivative towards g is the same pass; `towardsX` is the one towards x. Both have the shape and the dtype of x.
+ */
+export function backwardPass(name: string, towardsX: TableEntry): (g: Tensor, x: Tensor) => Tensor {
+  const family = new KernelFamily(name)
+  const [saves, rule] = towardsX
+  const operation: Operation<undefined> = {
+    name,
+    forward: (inputs) => {
+      const [g, x] = inputs.map(contiguous) as [Tensor, Tensor]
+      const out = empty(x.dtype, x.shape)
+      const kernel = family.get(suffixOf(x.dtype))
+      kernel(addressOf(g.storage), addressOf(x.storage), addressOf(out.storage), out.storage.length)
+      return out
+    },
+    derivatives: [
+      { saves: [1], rule: (h, call) => pass(h, call.input(1)) },
+      { saves, rule },
+    ],
+  }
+  const pass = (g: Tensor, x: Tensor) => apply(operation, [g, x], undefined)
+  return pass
+}
+
 /** What `binary` may be told beside its derivatives. */
 interface BinaryOptions {
   /** The dtypes' common promotion is at least this; `float32` for functions of floats that accept any numbers. */

@@ -28,7 +28,7 @@ function overRows(name: string): (inputs: readonly Tensor[]) => Tensor {
 }
 
 /** Σ over the last axis, kept. */
-function rowSum(x: Tensor): Tensor {
+export function rowSum(x: Tensor): Tensor {
   return sum(x, { axis: -1, keepDims: true })
 }
 
@@ -39,7 +39,7 @@ const softmaxOperation: Operation<undefined> = {
 }
 
 /** `a ⊙ (g − ⟨g, a⟩)`, the Jacobian diag(a) − a aᵀ applied to g without being formed. */
-function softmaxBackward(g: Tensor, a: Tensor): Tensor {
+export function softmaxBackward(g: Tensor, a: Tensor): Tensor {
   return apply(softmaxBackwardOperation, [g, a], undefined)
 }
 
