@@ -12,7 +12,7 @@ import { KernelFamily } from '../runtime/kernels.js'
 import { isLarge } from '../runtime/threads.js'
 import { checkTensor, constant, type Operand, weakScalar } from './arguments.js'
 import { to } from './convert.js'
-import { mapElements } from './pieces.js'
+import { mapBoth, mapElements } from './pieces.js'
 import { sumTo } from './sum.js'
 
 type Rule = (cotangent: Tensor, call: TapeNode<undefined>) => Tensor
@@ -39,6 +39,30 @@ export function unary(name: string, derivative: TableEntry, integers = false): (
     if (!(integers && x.dtype === 'int32')) checkFloating(name, x.dtype)
     return apply(operation, [x], undefined)
   }
+}
+
+/**
+ * The backward pass `g · f′(x)` of a function of one tensor as one kernel, 0 where g is 0 whatever the derivative. Its
+ * derivative towards g is the same pass; `towardsX` is the one towards x. Both have the shape and the dtype of x.
+ */
+export function backwardPass(name: string, towardsX: TableEntry): (g: Tensor, x: Tensor) => Tensor {
+  const family = new KernelFamily(name)
+  const [saves, rule] = towardsX
+  const operation: Operation<undefined> = {
+    name,
+    forward: (inputs) => {
+      const x = contiguous(inputs[1] as Tensor)
+      const out = empty(x.dtype, x.shape)
+      mapBoth(family, contiguous(inputs[0] as Tensor), x, out)
+      return out
+    },
+    derivatives: [
+      { saves: [1], rule: (h, call) => pass(h, call.input(1)) },
+      { saves, rule },
+    ],
+  }
+  const pass = (g: Tensor, x: Tensor) => apply(operation, [g, x], undefined)
+  return pass
 }
 
 /** What `binary` may be told beside its derivatives. */

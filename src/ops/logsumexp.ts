@@ -1,6 +1,6 @@
 // Logarithms of sums of exponentials.
 import { contiguous, empty } from '../core/contiguous.js'
-import { checkFloating } from '../core/dtype.js'
+import { checkFloating, suffixOf } from '../core/dtype.js'
 import { apply, composite, type Operation } from '../core/operation.js'
 import { broadcastShapes } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
@@ -25,7 +25,7 @@ const logsumexpOperation: Operation<undefined> = {
   forward: ([input]) => {
     const x = contiguous(input as Tensor)
     const out = empty(x.dtype, x.shape.slice(0, -1))
-    mapRows(kernel, [x], out, out.storage.length)
+    mapRows(kernel, suffixOf(x.dtype), [x], out, { rows: out.storage.length, count: x.shape[x.ndim - 1] as number })
     return out
   },
   derivatives: [

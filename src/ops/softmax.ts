@@ -1,6 +1,6 @@
 // Softmax and its logarithm, row by row, with the row's maximum subtracted.
 import { contiguous, empty } from '../core/contiguous.js'
-import { checkFloating } from '../core/dtype.js'
+import { checkFloating, suffixOf } from '../core/dtype.js'
 import { OUTPUT } from '../core/node.js'
 import { apply, composite, type Operation } from '../core/operation.js'
 import { normalizeAxis } from '../core/shape.js'
@@ -21,13 +21,13 @@ function overRows(name: string): (inputs: readonly Tensor[]) => Tensor {
     const out = empty(first.dtype, first.shape)
     if (out.storage.length === 0) return out
     const count = first.shape[first.ndim - 1] as number
-    mapRows(family, inputs.map(contiguous), out, out.storage.length / count)
+    mapRows(family, suffixOf(first.dtype), inputs.map(contiguous), out, { rows: out.storage.length / count, count })
     return out
   }
 }
 
 /** Σ over the last axis, kept. */
-function rowSum(x: Tensor): Tensor {
+export function rowSum(x: Tensor): Tensor {
   return sum(x, { axis: -1, keepDims: true })
 }
 
@@ -38,7 +38,7 @@ const softmaxOperation: Operation<undefined> = {
 }
 
 /** `a ⊙ (g − ⟨g, a⟩)`, the Jacobian diag(a) − a aᵀ applied to g without being formed. */
-function softmaxBackward(g: Tensor, a: Tensor): Tensor {
+export function softmaxBackward(g: Tensor, a: Tensor): Tensor {
   return apply(softmaxBackwardOperation, [g, a], undefined)
 }
 

@@ -15,6 +15,11 @@ const NANOSECONDS: Readonly<Record<string, number>> = {
   silu: 0.22,
   softplus: 0.5,
   erf: 0.7,
+  geluBackward: 0.3,
+  geluTanhBackward: 0.4,
+  siluBackward: 0.25,
+  softplusBackward: 0.25,
+  erfBackward: 0.25,
   // Functions of two.
   pow: 5,
   atan2: 5,

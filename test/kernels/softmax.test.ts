@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { KernelName } from '../../src/runtime/kernels.generated.js'
+import { sum } from './compensated.js'
 import { guarded } from './guarded.js'
 import { type Bench, benches } from './harness.js'
 
@@ -31,18 +32,6 @@ function run(bench: Bench, name: KernelName, inputs: Values[], rows: number, cou
   const result = size === 4 ? bench.float32(out.address, length) : bench.float64(out.address, length)
   bench.reset(mark)
   return result
-}
-
-/** Compensated, so that it does not depend on the length. */
-function sum(values: Iterable<number>): number {
-  let total = 0
-  let lost = 0
-  for (const value of values) {
-    const next = total + value
-    lost += Math.abs(total) >= Math.abs(value) ? total - next + value : value - next + total
-    total = next
-  }
-  return Number.isFinite(total) ? total + lost : total
 }
 
 const counts = fc.oneof({ weight: 5, arbitrary: fc.nat(40) }, fc.constantFrom(63, 64, 65, 127, 196, 257))
