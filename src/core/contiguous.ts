@@ -1,7 +1,7 @@
 import { addressOf } from '../memory/arena.js'
 import { newStorage } from '../memory/scope.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { isLarge } from '../runtime/threads.js'
+import { isShared } from '../runtime/threads.js'
 import { bytesOf, type DType } from './dtype.js'
 import { contiguousStrides, type Shape, sizeOf } from './shape.js'
 import { planRows, walkInPieces } from './strides.js'
@@ -21,7 +21,7 @@ export function copyStrided(
   const size = sizeOf(shape)
   if (size === 0) return
   const bytes = bytesOf(dtype)
-  if (isLarge(copy.nanosecondsPerByte * bytes * size)) {
+  if (isShared(copy.nanosecondsPerByte * bytes * size)) {
     const operands = [
       { address: from, bytes, strides: fromStrides },
       { address: to, bytes, strides: toStrides },

@@ -8,7 +8,7 @@ import { planRows, stridesOver, walkInPieces } from '../core/strides.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { isLarge } from '../runtime/threads.js'
+import { isShared } from '../runtime/threads.js'
 import { checkTensor, constant, type Operand, weakScalar } from './arguments.js'
 import { to } from './convert.js'
 import { mapElements } from './pieces.js'
@@ -117,7 +117,7 @@ function walkBoth(family: KernelFamily, a: Tensor, b: Tensor, out: Tensor): Tens
   const first = addressOf(a.storage)
   const second = addressOf(b.storage)
   const bytes = bytesOf(a.dtype)
-  if (isLarge(family.nanosecondsPerByte * bytes * n)) {
+  if (isShared(family.nanosecondsPerByte * bytes * n)) {
     const operands = [
       { address: first, bytes, strides: stridesOver(a, shape) },
       { address: second, bytes, strides: stridesOver(b, shape) },

@@ -7,7 +7,7 @@ import { layoutFits, mergeAxes, writeLayout } from '../core/strides.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, workspaceAddress } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { isLarge } from '../runtime/threads.js'
+import { isShared } from '../runtime/threads.js'
 import { checkTensor } from './arguments.js'
 import { add } from './arithmetic.js'
 import { to } from './convert.js'
@@ -106,7 +106,7 @@ function multiplyPair(a: Tensor, b: Tensor): Tensor {
   const columns = b.shape[1] as number
   const out = empty(a.dtype, [rows, columns])
   if (out.storage.length === 0) return out
-  if (isLarge(costOf(a.dtype, rows * columns, inner))) {
+  if (isShared(costOf(a.dtype, rows * columns, inner))) {
     const views = [matrices(a, []), matrices(b, []), matrices(out, [])] as const
     multiplyInPieces(product, [a, b, out], views, rows, { sizes: [], strides: [] })
     return out
@@ -155,7 +155,7 @@ function multiplyBatch(a: Tensor, b: Tensor): Tensor {
     }
     batches = 0
   }
-  if (isLarge(costOf(a.dtype, out.storage.length, inner)) && layoutFits(merged.sizes.length)) {
+  if (isShared(costOf(a.dtype, out.storage.length, inner)) && layoutFits(merged.sizes.length)) {
     const axes = batches === 0 ? { sizes: [], strides: [] } : merged
     multiplyInPieces(product, [a, b, out], [left, right, target], m, axes)
     return out

@@ -9,7 +9,7 @@ import { mergeAxes } from '../core/strides.js'
 import { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import type { KernelFamily } from '../runtime/kernels.js'
-import { ELEMENTS, inPieces, isLarge } from '../runtime/threads.js'
+import { ELEMENTS, inPieces, isShared } from '../runtime/threads.js'
 
 /** Which axes a reduction takes and whether they stay with size 1. */
 export interface ReductionOptions {
@@ -98,7 +98,7 @@ export function reduceWith(
   const bytes = bytesOf(x.dtype)
   const nanoseconds = family.nanosecondsPerByte * bytes * outer * count * inner
   const strides = [outerStride, countStride, innerStride] as const
-  if (isLarge(nanoseconds)) {
+  if (isShared(nanoseconds)) {
     const outBytes = bytesOf(dtype)
     if (outer === 1) {
       inPieces(family, suffix, {

@@ -8,7 +8,7 @@ import { planRows, stridesOver, walkInPieces } from '../core/strides.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { isLarge } from '../runtime/threads.js'
+import { isShared } from '../runtime/threads.js'
 import { checkTensor, type Operand } from './arguments.js'
 import { operands } from './elementwise.js'
 import { sumTo } from './sum.js'
@@ -26,7 +26,7 @@ const whereOperation: Operation<undefined> = {
     const addresses = inputs.map((input) => addressOf(input.storage)) as [number, number, number]
     const walked = inputs.map((input) => stridesOver(input, shape))
     const bytes = bytesOf(a.dtype)
-    if (isLarge(select.nanosecondsPerByte * bytes * out.storage.length)) {
+    if (isShared(select.nanosecondsPerByte * bytes * out.storage.length)) {
       const operands = inputs.map(({ dtype }, k) => ({
         address: addresses[k] as number,
         bytes: bytesOf(dtype),

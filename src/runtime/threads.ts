@@ -3,16 +3,18 @@
 // costs. Nobody waits for one to start: until it has reported itself ready, the others do everything.
 import { ArgumentError, showValue, ThreadError } from '../core/errors.js'
 import { availableParallelism, canStart, maySleep, startWorker, type Worker } from './host.js'
-import { compile, isShared, supportsFusedMultiplyAdd } from './instance.js'
+import { compile, isShared as isSharedMemory, supportsFusedMultiplyAdd } from './instance.js'
 import * as job from './job.js'
 import { blockAddress, getFusedMultiplyAdd, type KernelFamily, kernels, memory } from './kernels.js'
 
 /** When work is shared. Only tests change it. */
 export const tuning = {
-  /** Nanoseconds of work, as operations estimate it, from which on threads are worth their while. */
-  threshold: 60_000,
+  /** Nanoseconds of work, as operations estimate it, from which on threads save time that look out for it. */
+  threshold: 50_000,
+  /** The same for threads that have to be woken. */
+  wakeThreshold: 100_000,
   /** Nanoseconds of work that a piece has at least. */
-  grain: 15_000,
+  grain: 12_000,
   /** Nanoseconds of work that could have been shared before workers are started. */
   start: 20_000_000,
   /** Milliseconds without progress after which a thread is given up, beside 20 times what the caller itself took. */
@@ -20,9 +22,9 @@ export const tuning = {
 }
 
 /** Pieces for each thread: where one is held up, the others take more of them. */
-const PIECES_PER_THREAD = 4
+const PIECES_PER_THREAD = Number(process.env['PP'] ?? 4)
 /** Milliseconds for which a worker looks out for the next job, and the caller for the last piece, before it sleeps. */
-const LOOKOUT = 0.1
+const LOOKOUT = Number(process.env['LO'] ?? 0.1)
 /** Milliseconds of sleep after which the caller looks whether a thread is missing. */
 const NAP = 100
 
@@ -41,7 +43,7 @@ interface Crew {
 
 const state = {
   /** Whether threads can be had, as far as is known. */
-  available: isShared(memory) && canStart(),
+  available: isSharedMemory(memory) && canStart(),
   threads: 1,
   crew: null as Crew | null,
   nextPlace: 0,
@@ -99,6 +101,7 @@ function start(): void {
   const crew: Crew = { number, workers, places, complete: false }
   state.crew = crew
   state.missed = 0
+  Atomics.store(words, job.ASLEEP, 0)
   const modules = [compile(false, true), supportsFusedMultiplyAdd() ? compile(true, true) : null] as const
   try {
     for (let thread = 1; thread < state.threads; thread++) {
@@ -136,7 +139,16 @@ function ended(crew: Crew, place: number, reason: string): void {
   else giveUp()
 }
 
-/** Whether workers are there to share so many nanoseconds of work. */
+/**
+ * Whether work of so many nanoseconds, roughly estimated, is to be shared (by `inPieces`): where it is large enough and
+ * workers are there. Costs a comparison where it is not large.
+ *
+ * @throws ThreadError where a worker has ended since
+ */
+export function isShared(nanoseconds: number): boolean {
+  return nanoseconds >= tuning.threshold && state.threads > 1 && areReady(nanoseconds)
+}
+
 function areReady(nanoseconds: number): boolean {
   const { crew, failure } = state
   if (failure !== null) {
@@ -150,15 +162,11 @@ function areReady(nanoseconds: number): boolean {
     if (state.missed >= tuning.start) start()
     return false
   }
+  if (nanoseconds < tuning.wakeThreshold && Atomics.load(words, job.ASLEEP) > 0) return false
   if (crew.complete) return true
   const present = workersPresent()
   crew.complete = present === crew.places.length
   return present > 0
-}
-
-/** Whether work of so many nanoseconds, roughly estimated, is worth `inPieces`. */
-export function isLarge(nanoseconds: number): boolean {
-  return nanoseconds >= tuning.threshold && state.threads > 1
 }
 
 /** Pieces of rows of elements are multiples of this, so that no two write to the same cache line. */
@@ -191,26 +199,22 @@ export interface Divisible {
 }
 
 /**
- * Calls a kernel for all of the work, in pieces that threads share. Results must not depend on where pieces end, for
- * that depends on the number of threads. Returns when all are done.
+ * Calls a kernel for all of the work, in pieces that threads share, where `isShared` holds. Results must not depend on
+ * where pieces end, for that depends on the number of threads. Returns when all are done.
  *
  * @throws ThreadError where a thread that took part failed or vanished
  */
 export function inPieces(family: KernelFamily, suffix: string, work: Divisible): void {
   const { units, multiple = 1, nanoseconds, piece, scratch } = work
-  const most = Math.min(state.threads * PIECES_PER_THREAD, job.MOST_PIECES)
-  const pieces = Math.min(most, Math.floor(units / multiple), Math.floor(nanoseconds / tuning.grain))
-  if (pieces < 2 || !areReady(nanoseconds)) {
-    const numbers = [...piece(0, units, layoutOf(0))]
-    if (scratch !== undefined) numbers[scratch.argument] = scratch.address
-    family.get(suffix)(...numbers)
-    return
-  }
+  const blocks = Math.max(1, Math.floor(units / multiple))
+  const wanted = Math.min(state.threads * PIECES_PER_THREAD, job.MOST_PIECES, blocks, nanoseconds / tuning.grain)
+  // As many for each thread, where there are enough.
+  const pieces = Math.max(1, Math.floor(wanted < state.threads ? wanted : wanted - (wanted % state.threads)))
   const { indices, exports } = exportsInUse()
   let count = 0
   let from = 0
   for (let i = 0; i < pieces; i++) {
-    const to = i === pieces - 1 ? units : multiple * Math.floor(((i + 1) * Math.floor(units / multiple)) / pieces)
+    const to = i === pieces - 1 ? units : multiple * Math.floor(((i + 1) * blocks) / pieces)
     const numbers = piece(from, to, layoutOf(i))
     doubles.set(numbers, job.argumentsAt(i))
     count = numbers.length
