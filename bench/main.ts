@@ -1,11 +1,13 @@
 // Speed of operations, of attention and of training steps. Products are also given as a share of what the core can do
-// at best, measured in the same run. `npm run bench -- matmul` runs the suites whose names contain the word.
+// at best, measured in the same run. `npm run bench -- matmul` runs the suites whose names contain the word, on one
+// thread; `npm run bench -- matmul 2` on two.
 import benny from 'benny'
-import { getFusedMultiplyAdd, manualSeed, mseLoss, noGrad, randn, type Tensor, tensor } from 'wengert'
+import { getFusedMultiplyAdd, manualSeed, mseLoss, noGrad, randn, setThreads, type Tensor, tensor } from 'wengert'
 import { MultiHeadAttention } from 'wengert/nn'
 import { peakOf } from './peak.js'
 
 const filter = process.argv[2] ?? ''
+const threads = setThreads(Number(process.argv[3] ?? 1))
 
 async function suite(name: string, cases: Readonly<Record<string, () => unknown>>, flops?: (name: string) => number) {
   if (!name.includes(filter)) return
@@ -32,7 +34,9 @@ async function suite(name: string, cases: Readonly<Record<string, () => unknown>
 
 const fused = getFusedMultiplyAdd()
 const peak = await peakOf(fused)
-console.log(`Node ${process.version}, ${fused ? 'fused multiply-add' : 'separate multiply and add'}, one thread`)
+console.log(
+  `Node ${process.version}, ${fused ? 'fused multiply-add' : 'separate multiply and add'}, ${threads === 1 ? 'one thread' : `${threads} threads`}`,
+)
 console.log(`128-bit peak of one core in this run: ${peak.toFixed(1)} GFLOP/s`)
 manualSeed(1)
 

@@ -22,12 +22,13 @@ export const tuning = {
 }
 
 /** Pieces for each thread: where one is held up, the others take more of them. */
-const PIECES_PER_THREAD = Number(process.env['PP'] ?? 4)
+const PIECES_PER_THREAD = 4
 /** Milliseconds for which a worker looks out for the next job, and the caller for the last piece, before it sleeps. */
-const LOOKOUT = Number(process.env['LO'] ?? 0.1)
+const LOOKOUT = 0.1
 /** Milliseconds of sleep after which the caller looks whether a thread is missing. */
 const NAP = 100
 
+/** Threads by default, where there are as many processors. */
 const DEFAULT_LIMIT = 8
 const MOST_THREADS = 64
 
@@ -62,13 +63,31 @@ function useThreads(threads: number): void {
   state.threads = state.available ? Math.min(threads, MOST_THREADS) : 1
 }
 
-/** How many threads share large operations at present, the calling one included. */
+/** How many threads share large operations at present, the calling one included; see `setThreads`. */
 export function getThreads(): number {
   return state.threads
 }
 
 /**
- * TODO
+ * Sets how many threads share large operations: products of matrices, elementwise functions, softmax and its like,
+ * reductions, copies and random numbers, from about 50 µs of work on. The default is one for each processor that the
+ * program may use, but at most 8.
+ *
+ * Nothing else changes: operations return when they are done, results have the same bits for any number of threads, and
+ * the process ends as if there were only one. Workers start when the work they could have shared amounts to 20 ms, and
+ * sleep after 0.1 ms without work. `setThreads(1)` dismisses them. An operation throws `ThreadError` where a thread that
+ * it needs has failed or ended.
+ *
+ * On two processors, two threads took 0.53 to 0.57 of the time of one for products of 512 × 512 and larger, and for the
+ * gradients of an attention layer of 196 × 768; four threads, more than there were processors, took up to a third more
+ * than two. So the default counts processors, and stops where memory tends to be the limit.
+ *
+ * One thread works, whatever is asked for, where others cannot be had: in browsers unless the page is
+ * `crossOriginIsolated`, in Node before 20.16, and where the engine refuses to start a worker.
+ *
+ * @param threads at most 64; the calling thread is one of them
+ * @returns how many are in use now
+ * @throws ArgumentError unless it is a whole number of at least 1
  */
 export function setThreads(threads: number): number {
   if (!Number.isInteger(threads) || threads < 1) {
