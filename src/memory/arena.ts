@@ -7,7 +7,7 @@ import { MemoryError } from '../core/errors.js'
 import { LARGEST_COUNT } from '../core/shape.js'
 import { heapBase, kernels } from '../runtime/kernels.js'
 import { CLASSES, capacityOf, classOf } from './blocks.js'
-import { growTo, heap, viewOf } from './heap.js'
+import { growTo, viewOf } from './heap.js'
 import { Storage } from './storage.js'
 
 const MEBIBYTE = 1 << 20
@@ -339,7 +339,7 @@ function moveTogether(): void {
       if (storage.address > top) regions.push({ start: top, end: storage.address })
       top = storage.address + capacity
     } else {
-      if (storage.address !== top) heap.uint8.copyWithin(top, storage.address, storage.address + storage.bytes)
+      if (storage.address !== top) kernels().move(storage.address, top, storage.bytes)
       storage.address = top
       top += capacity
     }

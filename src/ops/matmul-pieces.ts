@@ -6,7 +6,7 @@ import type { KernelFamily } from '../runtime/kernels.js'
 import { getThreads, inPieces } from '../runtime/threads.js'
 
 /** Nanoseconds for one product of two numbers with an addition, for each byte of a number. */
-const NANOSECONDS = 0.0125
+const NANOSECONDS = 0.01
 
 /** How long one thread takes for so many sums of `inner` products, in nanoseconds, roughly. */
 export function costOf(dtype: DType, sums: number, inner: number): number {

@@ -2,18 +2,18 @@
 // float32, in nanoseconds for each byte of the largest operand; a factor of two in either direction does no harm.
 const NANOSECONDS: Readonly<Record<string, number>> = {
   // Functions of one operand.
-  exp: 0.12,
-  expm1: 0.16,
-  log: 0.16,
-  log1p: 0.2,
-  sin: 0.5,
-  cos: 0.5,
-  tanh: 0.3,
-  sigmoid: 0.22,
-  gelu: 0.3,
-  geluTanh: 0.3,
-  silu: 0.22,
-  softplus: 0.5,
+  exp: 0.2,
+  expm1: 0.28,
+  log: 0.33,
+  log1p: 0.35,
+  sin: 0.75,
+  cos: 0.75,
+  tanh: 0.5,
+  sigmoid: 0.35,
+  gelu: 0.5,
+  geluTanh: 0.5,
+  silu: 0.38,
+  softplus: 0.8,
   erf: 0.7,
   geluBackward: 0.3,
   geluTanhBackward: 0.4,
@@ -23,33 +23,33 @@ const NANOSECONDS: Readonly<Record<string, number>> = {
   // Functions of two.
   pow: 5,
   atan2: 5,
-  equal: 0.1,
-  notEqual: 0.1,
-  less: 0.1,
-  lessOrEqual: 0.1,
-  select: 0.12,
+  equal: 0.2,
+  notEqual: 0.2,
+  less: 0.2,
+  lessOrEqual: 0.2,
+  select: 0.25,
   // Rows.
-  softmax: 0.2,
-  softmaxBackward: 0.1,
-  logSoftmax: 0.2,
-  logSoftmaxBackward: 0.2,
-  logsumexp: 0.18,
+  softmax: 0.35,
+  softmaxBackward: 0.15,
+  logSoftmax: 0.38,
+  logSoftmaxBackward: 0.35,
+  logsumexp: 0.3,
   // Reductions.
-  sum: 0.015,
-  max: 0.025,
-  min: 0.025,
-  variance: 0.08,
-  prod: 0.1,
-  argmax: 0.16,
-  argmin: 0.16,
+  sum: 0.03,
+  max: 0.045,
+  min: 0.045,
+  variance: 0.14,
+  prod: 0.2,
+  argmax: 0.3,
+  argmin: 0.3,
   // Random numbers.
-  randomUniform: 0.25,
-  randomNormal: 3,
-  randomInteger: 0.4,
+  randomUniform: 0.5,
+  randomNormal: 2.9,
+  randomInteger: 0.6,
 }
 
 /** Those that move as fast as memory does. */
-const MOVING = 0.05
+const MOVING = 0.08
 
 /** Nanoseconds that a kernel of a family takes for each byte of its largest operand, roughly. */
 export function nanosecondsPerByte(family: string): number {

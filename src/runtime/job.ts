@@ -15,6 +15,8 @@ export type Exports = readonly ((...numbers: number[]) => number)[]
 export const SEQUENCE = 0
 /** Rises whenever the workers are dismissed; those of an earlier crew leave. */
 export const CREW = 1
+/** How many workers sleep. */
+export const ASLEEP = 2
 /** Pieces that nobody has taken yet. */
 export const REMAINING = 16
 /** Pieces that are finished; the caller waits on it. */

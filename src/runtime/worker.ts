@@ -1,6 +1,6 @@
 // A worker's life. Compiled into one string by src/kernels/build.js, so that starting a worker needs no file.
 import { builtin } from './builtin.js'
-import { type Block, blockAt, CREW, type Exports, PRESENT, SEQUENCE, spin, takePieces } from './job.js'
+import { ASLEEP, type Block, blockAt, CREW, type Exports, PRESENT, SEQUENCE, spin, takePieces } from './job.js'
 
 /** What a worker is given. */
 export interface Post {
@@ -28,7 +28,11 @@ function serve({ memory, address, modules, crew, thread, place, lookout }: Post)
   Atomics.store(words, PRESENT + place, 1)
   while (Atomics.load(words, CREW) === crew) {
     takePieces(block, (isFused) => (isFused ? fused : plain), thread)
-    if (!spin(words, SEQUENCE, seen, lookout)) Atomics.wait(words, SEQUENCE, seen)
+    if (!spin(words, SEQUENCE, seen, lookout)) {
+      Atomics.add(words, ASLEEP, 1)
+      Atomics.wait(words, SEQUENCE, seen)
+      Atomics.sub(words, ASLEEP, 1)
+    }
     seen = Atomics.load(words, SEQUENCE)
   }
   Atomics.store(words, PRESENT + place, 0)
