@@ -60,7 +60,7 @@ export class TapeNode<Attributes = unknown> {
     /** The inputs' entries; null for inputs that need no gradient. */
     readonly parents: readonly (TapeNode | null)[],
     readonly inputShapes: readonly Shape[],
-    /** The values that the rules need: one place for each input, and the output last; null where not needed. */
+    /** The values that the rules need: a place for each input, what else is kept, the output; null where not needed. */
     public saved: (Tensor | null)[],
     readonly shape: Shape,
     /** The tensor whose `grad` gathers the cotangent: a leaf itself, or a result that `retainGrad` named; else null. */

@@ -31,6 +31,8 @@ export interface Operation<Attributes = unknown> {
 export interface JointDerivatives<Attributes> {
   /** One product for each input, null for none. */
   readonly joint: (cotangent: Tensor, call: TapeNode<Attributes>) => readonly (Tensor | null)[]
+  /** What the forward pass made for the rule alone: saved behind the inputs. */
+  readonly keeps?: (attributes: Attributes) => readonly Tensor[]
 }
 
 export type Derivatives<Attributes> =
@@ -152,20 +154,22 @@ export function entryFor<Attributes>(
   const derivatives = operation.derivatives as Derivatives<Attributes>
   const parents = new Array<TapeNode | null>(count)
   const shapes = new Array<Shape>(count)
-  const saved = new Array<Tensor | null>(count + 1)
-  for (let i = 0; i <= count; i++) saved[i] = null
+  const kept = 'joint' in derivatives ? (derivatives.keeps?.(attributes) ?? []) : []
+  const last = count + kept.length
+  const saved = new Array<Tensor | null>(last + 1)
+  for (let i = 0; i <= last; i++) saved[i] = kept[i - count] ?? null
   for (let i = 0; i < count; i++) {
     const input = inputs[i] as Tensor
     parents[i] = input.node
     shapes[i] = input.shape
     if ('joint' in derivatives) {
       saved[i] = input
-      saved[count] = output
+      saved[last] = output
     } else if (wanted(input)) {
       const saves = derivativeFor(derivatives, i)?.saves ?? []
       for (let j = 0; j < saves.length; j++) {
         const position = saves[j] as number
-        if (position === OUTPUT) saved[count] = output
+        if (position === OUTPUT) saved[last] = output
         else saved[position] = inputs[position] as Tensor
       }
     }

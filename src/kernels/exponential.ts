@@ -17,14 +17,18 @@ const REFLECTED_EXPONENT = 9; // 2^bias: subtracting the bits of 2^m from its bi
 const ROUND_LESS_ONE = 10;
 const ROUND_PLUS_100 = 11;
 const ROUND_TWICE_BIAS = 12;
+const ROUND = 13; // of 2^n itself
+const NORMAL = 14; // from here on e^x is a normal number
 
 const SINGLE = memory.data<f32>([
   1.4426950408889634, -0.693145751953125, -1.428606765330187e-6, 1, 0.5, 89, -104, -18, 7.888609052210118e-31,
   1.7014118346046923e38, 12583038, 12583139, 12583166,
+  12583039, -87.33654022216797,
 ]);
 const DOUBLE = memory.data<f64>([
   1.4426950408889634, -0.693147180559663, -2.8235290563031577e-13, 1, 0.5, 710, -746, -40, 7.888609052210118e-31,
   8.98846567431158e307, 6755399441056766, 6755399441056867, 6755399441057790,
+  6755399441056767, -708.3964185322641,
 ]);
 
 // (e^r - 1 - r) / r² for |r| <= ln 2 / 2, minimax (Remez). Error relative to e^r: 2^-27.8 and 2^-56.5.
@@ -130,6 +134,25 @@ export function unscale<T>(x: v128): v128 {
 export function exponentialOfNegative<T>(x: v128): v128 {
   x = v128.pmax<T>(x, scalar<T>(SMALLEST));
   return unscale<T>(scaledExponential<T>(x));
+}
+
+/** e^x for x <= 0, but 0 where that is below the normal numbers: the cheapest of all. */
+@inline
+export function exponentialOrZero<T>(x: v128): v128 {
+  return sizeof<T>() == 4 ? evaluateOrZero<f32>(x) : exponentialOrZeroOfDoubles(x);
+}
+
+function exponentialOrZeroOfDoubles(x: v128): v128 {
+  return evaluateOrZero<f64>(x);
+}
+
+@inline
+function evaluateOrZero<T>(x: v128): v128 {
+  const rounded = round<T>(x, ROUND);
+  const minusOne = evaluateReduced<T>(reduce<T>(x, rounded, ROUND));
+  const power = v128.mul<T>(v128.add<T>(minusOne, scalar<T>(ONE)), powerOfTwo<T>(rounded));
+  // NaN is not below.
+  return v128.andnot(power, v128.lt<T>(x, scalar<T>(NORMAL)));
 }
 
 /** e^x - 1 in each lane, without cancellation. */

@@ -15,10 +15,10 @@ import { lanes, multiplyAdd } from "./simd";
 const TILE_ROWS: i32 = ASC_FEATURE_RELAXED_SIMD ? 6 : 4;
 
 /** Bytes of a row of the register tile: two vectors. */
-const TILE_ROW: i32 = 32;
+export const TILE_ROW: i32 = 32;
 
 /** Terms of a block: packed rows of A (up to 12 KiB) and a panel of B (8 KiB) share a first-level cache of 32 KiB. */
-const DEPTH: i32 = 256;
+export const DEPTH: i32 = 256;
 
 /** Distance of packed panels: a cache line more than they need, or their lines would compete for the same ways. */
 const PANEL: i32 = DEPTH * TILE_ROW + 64;
@@ -45,7 +45,8 @@ const VECTOR_WIDTH: usize = 8 * 1024;
 
 // The workspace: a tile, packed rows of A, packed panels of B. Products with vectors use it from the start.
 const PACKED_A: i32 = TILE_ROWS * TILE_ROW;
-const PACKED_B: i32 = PACKED_A + TILE_ROWS * DEPTH * sizeof<f64>();
+/** Bytes of scratch memory that `multiplyPanels` may use. */
+export const PACKED_B: i32 = PACKED_A + TILE_ROWS * DEPTH * sizeof<f64>();
 const WORKSPACE: i32 = PACKED_B + PANELS * PANEL;
 
 /**
@@ -217,7 +218,7 @@ function strip<T>(
  * with zeros to `panelWidth`. Strides in bytes: `across` from one row (column) to the next, `along` from one term to
  * the next.
  */
-function pack<T>(
+export function pack<T>(
   source: usize, across: usize, along: usize, out: usize, width: i32, panelWidth: i32, depth: i32,
 ): void {
   const step = <usize>panelWidth * sizeof<T>();
@@ -283,7 +284,7 @@ function pack<T>(
 }
 
 /** Packs whole panels of B whose rows are contiguous: reading row by row is what memory is best at. */
-function packRows(source: usize, stride: usize, out: usize, panels: i32, depth: i32): void {
+function packRows(source: usize, stride: usize, out: usize, panelStride: usize, panels: i32, depth: i32): void {
   for (; depth > 0; --depth) {
     let from = source;
     let to = out;
@@ -291,11 +292,32 @@ function packRows(source: usize, stride: usize, out: usize, panels: i32, depth: 
       v128.store(to, v128.load(from));
       v128.store(to, v128.load(from, 16), 16);
       from += TILE_ROW;
-      to += PANEL;
+      to += panelStride;
     }
     source += stride;
     out += TILE_ROW;
   }
+}
+
+/** Packs `columns` columns of B, `depth` terms long, as panels, of which the last is padded with zeros. */
+export function packPanels<T>(
+  b: usize, rowStrideB: usize, columnStrideB: usize, out: usize, panelStride: usize, columns: i32, depth: i32,
+): void {
+  const tileColumns = TILE_ROW / sizeof<T>();
+  const panels = columns / tileColumns;
+  const edge = columns % tileColumns;
+  if (columnStrideB == sizeof<T>()) {
+    packRows(b, rowStrideB, out, panelStride, panels, depth);
+    b += <usize>panels * TILE_ROW;
+    out += <usize>panels * panelStride;
+  } else {
+    for (let panel = panels; panel > 0; --panel) {
+      pack<T>(b, columnStrideB, rowStrideB, out, tileColumns, tileColumns, depth);
+      b += <usize>tileColumns * columnStrideB;
+      out += panelStride;
+    }
+  }
+  if (edge > 0) pack<T>(b, columnStrideB, rowStrideB, out, edge, tileColumns, depth);
 }
 
 /** Writes, or adds, the first `width` columns of a finished tile to C. */
@@ -310,25 +332,71 @@ function copyTile<T>(tile: usize, c: usize, rowStrideC: usize, rows: i32, width:
   }
 }
 
+/** Whether packing rows of A for so many columns of B costs less than it gains. */
+@inline
+export function packsRows<T>(columns: i32, columnStrideA: usize): bool {
+  // With fused multiply-add the tile is as fast with rows of A that are contiguous.
+  return columns >= PACK_COLUMNS && (!ASC_FEATURE_RELAXED_SIMD || columnStrideA != sizeof<T>());
+}
+
+/**
+ * C = A · B, or C += A · B, for all rows of A and up to DEPTH terms, strides in bytes: `panels` full panels of B at
+ * `b`, and `edge` columns more of C from a padded one at `edgeB`.
+ */
+export function multiplyPanels<T>(
+  a: usize, rowStrideA: usize, columnStrideA: usize, packA: bool,
+  b: usize, panelStride: usize, stepB: usize, edgeB: usize,
+  c: usize, rowStrideC: usize, m: i32, panels: i32, edge: i32, depth: i32, accumulate: bool, workspace: usize,
+): void {
+  const packedA = workspace + PACKED_A;
+  while (m > 0) {
+    // Strips of 4 where they leave fewer rows missing.
+    const six = ASC_FEATURE_RELAXED_SIMD && m > 4 && m != 7 && m != 8;
+    const rows = min(m, six ? 6 : 4);
+    let stripA = a;
+    let rowStride = rowStrideA;
+    let stepA = columnStrideA;
+    if (packA) {
+      pack<T>(a, rowStrideA, columnStrideA, packedA, rows, rows, depth);
+      stripA = packedA;
+      rowStride = sizeof<T>();
+      stepA = <usize>rows * sizeof<T>();
+    }
+    const packed = packA && rows == 4;
+    if (panels > 0) {
+      strip<T>(
+        six, packed, stripA, rowStride, stepA, b, panelStride, stepB,
+        c, rowStrideC, rows, panels, depth, accumulate,
+      );
+    }
+    if (edge > 0) {
+      strip<T>(
+        six, packed, stripA, rowStride, stepA, edgeB, 0, TILE_ROW,
+        workspace, TILE_ROW, rows, 1, depth, false,
+      );
+      copyTile<T>(workspace, c + <usize>panels * TILE_ROW, rowStrideC, rows, edge, accumulate);
+    }
+    m -= rows;
+    a += <usize>rows * rowStrideA;
+    c += <usize>rows * rowStrideC;
+  }
+}
+
 /** C = A · B by tiles, strides in bytes. */
 function multiplyMatrices<T>(
   a: usize, b: usize, c: usize, m: i32, n: i32, k: i32, rowStrideA: usize, columnStrideA: usize,
   rowStrideB: usize, columnStrideB: usize, rowStrideC: usize, workspace: usize,
 ): void {
   const tileColumns = TILE_ROW / sizeof<T>();
-  const packedA = workspace + PACKED_A;
   const packedB = workspace + PACKED_B;
-  const contiguousB = columnStrideB == sizeof<T>();
   // The tile finds the last term by its address, so terms must lie apart.
-  const directB = contiguousB && rowStrideB != 0 &&
+  const directB = columnStrideB == sizeof<T>() && rowStrideB != 0 &&
     <i64>min(k, DEPTH) * n * sizeof<T>() <= (m <= FEW_ROWS ? DIRECT_BYTES_FEW_ROWS : DIRECT_BYTES);
-  // With fused multiply-add the tile is as fast with rows of A that are contiguous.
-  const packA = !directB && n >= PACK_COLUMNS && (!ASC_FEATURE_RELAXED_SIMD || columnStrideA != sizeof<T>());
+  const packA = !directB && packsRows<T>(n, columnStrideA);
   const blockWidth = directB ? n : PANELS * tileColumns;
 
   for (let start = 0; start < k; start += DEPTH) {
     const depth = min(k - start, DEPTH);
-    const accumulate = start > 0;
     let columns = b;
     let block = c;
     for (let left = n; left > 0; left -= blockWidth) {
@@ -338,58 +406,21 @@ function multiplyMatrices<T>(
       let panelB = packedB;
       let panelStride: usize = PANEL;
       let stepB: usize = TILE_ROW;
-      let edgeB = packedB;
+      let edgeB = packedB + <usize>panels * PANEL;
       if (directB) {
         panelB = columns;
         panelStride = TILE_ROW;
         stepB = rowStrideB;
-        columns += <usize>panels * TILE_ROW;
-      } else if (contiguousB) {
-        packRows(columns, rowStrideB, packedB, panels, depth);
-        columns += <usize>panels * TILE_ROW;
-        edgeB += <usize>panels * PANEL;
+        edgeB = packedB;
+        if (edge > 0) pack<T>(columns + <usize>panels * TILE_ROW, columnStrideB, rowStrideB, edgeB, edge, tileColumns, depth);
       } else {
-        for (let panel = panels; panel > 0; --panel) {
-          pack<T>(columns, columnStrideB, rowStrideB, edgeB, tileColumns, tileColumns, depth);
-          columns += <usize>tileColumns * columnStrideB;
-          edgeB += PANEL;
-        }
+        packPanels<T>(columns, rowStrideB, columnStrideB, packedB, PANEL, width, depth);
+        columns += <usize>width * columnStrideB;
       }
-      if (edge > 0) pack<T>(columns, columnStrideB, rowStrideB, edgeB, edge, tileColumns, depth);
-
-      let rowA = a;
-      let rowC = block;
-      for (let rowsLeft = m; rowsLeft > 0; ) {
-        // Strips of 4 where they leave fewer rows missing.
-        const six = ASC_FEATURE_RELAXED_SIMD && rowsLeft > 4 && rowsLeft != 7 && rowsLeft != 8;
-        const rows = min(rowsLeft, six ? 6 : 4);
-        let stripA = rowA;
-        let rowStride = rowStrideA;
-        let stepA = columnStrideA;
-        if (packA) {
-          pack<T>(rowA, rowStrideA, columnStrideA, packedA, rows, rows, depth);
-          stripA = packedA;
-          rowStride = sizeof<T>();
-          stepA = <usize>rows * sizeof<T>();
-        }
-        const packed = packA && rows == 4;
-        if (panels > 0) {
-          strip<T>(
-            six, packed, stripA, rowStride, stepA, panelB, panelStride, stepB,
-            rowC, rowStrideC, rows, panels, depth, accumulate,
-          );
-        }
-        if (edge > 0) {
-          strip<T>(
-            six, packed, stripA, rowStride, stepA, edgeB, 0, TILE_ROW,
-            workspace, TILE_ROW, rows, 1, depth, false,
-          );
-          copyTile<T>(workspace, rowC + <usize>panels * TILE_ROW, rowStrideC, rows, edge, accumulate);
-        }
-        rowsLeft -= rows;
-        rowA += <usize>rows * rowStrideA;
-        rowC += <usize>rows * rowStrideC;
-      }
+      multiplyPanels<T>(
+        a, rowStrideA, columnStrideA, packA, panelB, panelStride, stepB, edgeB,
+        block, rowStrideC, m, panels, edge, depth, start > 0, workspace,
+      );
       block += <usize>width * sizeof<T>();
     }
     a += <usize>depth * columnStrideA;

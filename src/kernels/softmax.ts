@@ -17,7 +17,7 @@ const DOUBLE = memory.data<f64>([-709, 2.8206162122887962e-278]);
  * with subnormal numbers is many times slower.
  */
 @inline
-function scaledPower<T>(x: v128): v128 {
+export function scaledPower<T>(x: v128): v128 {
   // NaN passes both the bound and the threshold.
   const power = scaledExponential<T>(v128.pmax<T>(x, entry<T>(SINGLE, DOUBLE, BOUND)));
   return v128.andnot(power, v128.lt<T>(power, entry<T>(SINGLE, DOUBLE, THRESHOLD)));
@@ -110,7 +110,7 @@ function logsumexp<T>(x: usize, out: usize, rows: i32, count: i32): void {
 
 /** a · b, but 0 where either is 0, whatever the other. */
 @inline
-function annihilate<T>(a: v128, b: v128): v128 {
+export function annihilate<T>(a: v128, b: v128): v128 {
   const zero = i64x2(0, 0);
   return v128.and(v128.mul<T>(a, b), v128.and(v128.ne<T>(a, zero), v128.ne<T>(b, zero)));
 }

@@ -5,11 +5,11 @@ import { checkOptions } from '../core/options.js'
 import { checkInteger, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from '../ops/arguments.js'
-import { attentionWeights, type MaskOptions } from '../ops/attention.js'
+import { attentionWeights, type MaskOptions, scaledDotProductAttention } from '../ops/attention.js'
 import { zeros } from '../ops/creation.js'
-import { concat, slice, unstack } from '../ops/joining.js'
+import { slice } from '../ops/joining.js'
 import { linear, matmul } from '../ops/matmul.js'
-import { permute, reshape, transpose } from '../ops/views.js'
+import { reshape, transpose } from '../ops/views.js'
 import { glorotUniform } from './initialisation.js'
 import { Module } from './module.js'
 import { Parameter } from './parameter.js'
@@ -83,8 +83,9 @@ export class SelfAttention extends Module {
     const { WQ, WK, WV } = this
     const settings = { ...options }
     return composite(() => {
-      const weights = this.#weights(x, WQ, WK, settings)
-      return matmul(weights, linear(x, WV))
+      this.#check(x, settings)
+      const [q, k, v] = [linear(x, WQ), linear(x, WK), linear(x, WV)]
+      return scaledDotProductAttention(q, k, v, { ...settings, scale: this.scale })
     })
   }
 
@@ -92,15 +93,15 @@ export class SelfAttention extends Module {
   attention(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK } = this
     const settings = { ...options }
-    return composite(() => this.#weights(x, WQ, WK, settings))
+    return composite(() => {
+      this.#check(x, settings)
+      return attentionWeights(linear(x, WQ), linear(x, WK), { ...settings, scale: this.scale })
+    })
   }
 
-  #weights(x: Tensor, WQ: Tensor, WK: Tensor, options: MaskOptions): Tensor {
+  #check(x: Tensor, options: MaskOptions): void {
     checkRows('SelfAttention', x, this.inputDim)
     checkOptions('SelfAttention', options, MASK_OPTIONS)
-    const q = linear(x, WQ)
-    const k = linear(x, WK)
-    return attentionWeights(q, k, { ...options, scale: this.scale })
   }
 
   /** The bilinear form M = W_Qᵀ W_K (D × D), with which S = X M Xᵀ. */
@@ -109,9 +110,6 @@ export class SelfAttention extends Module {
     return composite(() => matmul(transpose(WQ), WK))
   }
 }
-
-/** What makes queries and keys. */
-type QueryAndKey = Pick<MultiHeadAttention, 'WQ' | 'WK' | 'bQ' | 'bK'>
 
 /** Options of `MultiHeadAttention`. */
 export interface MultiHeadAttentionOptions {
@@ -203,10 +201,10 @@ export class MultiHeadAttention extends Module {
     const { WQ, WK, WV, WO, bQ, bK, bV, bO } = this
     const settings = { ...options }
     return composite(() => {
-      const weights = this.#weights(x, { WQ, WK, bQ, bK }, settings)
-      const v = this.#splitHeads(linear(x, WV, bV ?? undefined))
-      const y = matmul(weights, v)
-      return linear(concat(unstack(y, -3), -1), WO, bO ?? undefined)
+      this.#check(x, settings)
+      const [q, k, v] = [this.#heads(x, WQ, bQ), this.#heads(x, WK, bK), this.#heads(x, WV, bV)]
+      const y = scaledDotProductAttention(q, k, v, { ...settings, scale: this.scale })
+      return linear(joinHeads(y), WO, bO ?? undefined)
     })
   }
 
@@ -214,15 +212,15 @@ export class MultiHeadAttention extends Module {
   attention(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK, bQ, bK } = this
     const settings = { ...options }
-    return composite(() => this.#weights(x, { WQ, WK, bQ, bK }, settings))
+    return composite(() => {
+      this.#check(x, settings)
+      return attentionWeights(this.#heads(x, WQ, bQ), this.#heads(x, WK, bK), { ...settings, scale: this.scale })
+    })
   }
 
-  #weights(x: Tensor, { WQ, WK, bQ, bK }: QueryAndKey, options: MaskOptions): Tensor {
+  #check(x: Tensor, options: MaskOptions): void {
     checkRows('MultiHeadAttention', x, this.embedDim)
     checkOptions('MultiHeadAttention', options, MASK_OPTIONS)
-    const q = this.#splitHeads(linear(x, WQ, bQ ?? undefined))
-    const k = this.#splitHeads(linear(x, WK, bK ?? undefined))
-    return attentionWeights(q, k, { ...options, scale: this.scale })
   }
 
   /**
@@ -260,13 +258,19 @@ export class MultiHeadAttention extends Module {
     return composite(() => matmul(transpose(this.#rows(WQ, h, this.keyDim)), this.#rows(WK, h, this.keyDim)))
   }
 
-  /** (…, N, H·d) as (…, H, N, d). A view. */
-  #splitHeads(x: Tensor): Tensor {
-    const [rows, width] = x.shape.slice(-2) as [number, number]
-    const batch = x.shape.slice(0, -2)
-    const split = reshape(x, [...batch, rows, this.numHeads, width / this.numHeads])
-    return permute(split, [...batch.keys(), batch.length + 1, batch.length, batch.length + 2])
+  /** A projection of X to (…, N, H·d), as (…, H, N, d): a view. */
+  #heads(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+    const y = linear(x, weight, bias ?? undefined)
+    const batch = y.shape.slice(0, -2)
+    const [rows, width] = y.shape.slice(-2) as [number, number]
+    return transpose(reshape(y, [...batch, rows, this.numHeads, width / this.numHeads]), -3, -2)
   }
+}
+
+/** (…, H, N, d) as (…, N, H·d), the heads side by side: a view where they lie so already. */
+function joinHeads(y: Tensor): Tensor {
+  const [heads, rows, width] = y.shape.slice(-3) as [number, number, number]
+  return reshape(transpose(y, -3, -2), [...y.shape.slice(0, -3), rows, heads * width])
 }
 
 function requireOptions(op: string, options: unknown, example: string): void {

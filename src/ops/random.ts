@@ -31,9 +31,15 @@ export function generatorState(): GeneratorState {
   return { ...generator }
 }
 
-/** Takes the generator back to where it stood. */
-export function restoreGenerator(state: GeneratorState): void {
+/** Runs `fn` with random numbers from where the generator stood, which then stands where it did before. */
+export function withGenerator<Result>(state: GeneratorState, fn: () => Result): Result {
+  const before = generatorState()
   Object.assign(generator, state)
+  try {
+    return fn()
+  } finally {
+    Object.assign(generator, before)
+  }
 }
 
 function seedOnce(): void {
@@ -41,7 +47,7 @@ function seedOnce(): void {
 }
 
 /** The seed and the next counter, which moves on by `blocks`. */
-function draw(blocks: number): [number, number, number, number] {
+export function draw(blocks: number): [number, number, number, number] {
   seedOnce()
   const { seedLow, seedHigh, counterLow, counterHigh } = generator
   const next = counterLow + blocks

@@ -39,7 +39,7 @@ const softmaxOperation: Operation<undefined> = {
 }
 
 /** `a ⊙ (g − ⟨g, a⟩)`, the Jacobian diag(a) − a aᵀ applied to g without being formed. */
-function softmaxBackward(g: Tensor, a: Tensor): Tensor {
+export function softmaxBackward(g: Tensor, a: Tensor): Tensor {
   return apply(softmaxBackwardOperation, [g, a], undefined)
 }
 

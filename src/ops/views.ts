@@ -20,7 +20,7 @@ import { checkTensor } from './arguments.js'
 import { sumTo } from './sum.js'
 
 /** Strides in the form that tensors keep: null where they are the row-major ones. */
-function simplify(shape: Shape, strides: readonly number[]): readonly number[] | null {
+export function simplify(shape: Shape, strides: readonly number[]): readonly number[] | null {
   const plain = contiguousStrides(shape)
   for (let axis = 0; axis < shape.length; axis++) {
     if (shape[axis] !== 1 && strides[axis] !== plain[axis]) return sizeOf(shape) === 0 ? null : strides
