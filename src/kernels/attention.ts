@@ -509,7 +509,10 @@ function cotangentRows<T>(
 }
 
 function clearRows<T>(matrix: usize, rowStride: usize, rows: i32, columns: i32): void {
-  for (; rows > 0; --rows, matrix += rowStride) memory.fill(matrix, 0, <usize>columns * sizeof<T>());
+  const zero = i64x2(0, 0);
+  for (; rows > 0; --rows, matrix += rowStride) {
+    for (let left = columns, x = matrix; left > 0; left -= lanes<T>(), x += 16) storeUpTo<T>(x, zero, left);
+  }
 }
 
 /** C += A · B, where B is packed first unless zeros in A are to annihilate it. */

@@ -5,7 +5,12 @@ import { checkOptions } from '../core/options.js'
 import { checkInteger, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from '../ops/arguments.js'
-import { attentionWeights, type MaskOptions, scaledDotProductAttention } from '../ops/attention.js'
+import {
+  type AttentionOptions,
+  attentionWeights,
+  type MaskOptions,
+  scaledDotProductAttention,
+} from '../ops/attention.js'
 import { zeros } from '../ops/creation.js'
 import { slice } from '../ops/joining.js'
 import { linear, matmul } from '../ops/matmul.js'
@@ -81,27 +86,21 @@ export class SelfAttention extends Module {
   /** Y (…, N, d_v) for X (…, N, D). */
   forward(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK, WV } = this
-    const settings = { ...options }
-    return composite(() => {
-      this.#check(x, settings)
-      const [q, k, v] = [linear(x, WQ), linear(x, WK), linear(x, WV)]
-      return scaledDotProductAttention(q, k, v, { ...settings, scale: this.scale })
-    })
+    const settings = this.#settings(x, options)
+    return composite(() => scaledDotProductAttention(linear(x, WQ), linear(x, WK), linear(x, WV), settings))
   }
 
   /** A (…, N, N): row n is how n spreads its attention. */
   attention(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK } = this
-    const settings = { ...options }
-    return composite(() => {
-      this.#check(x, settings)
-      return attentionWeights(linear(x, WQ), linear(x, WK), { ...settings, scale: this.scale })
-    })
+    const settings = this.#settings(x, options)
+    return composite(() => attentionWeights(linear(x, WQ), linear(x, WK), settings))
   }
 
-  #check(x: Tensor, options: MaskOptions): void {
+  #settings(x: Tensor, options: MaskOptions): AttentionOptions {
     checkRows('SelfAttention', x, this.inputDim)
     checkOptions('SelfAttention', options, MASK_OPTIONS)
+    return { mask: options.mask, causal: options.causal, scale: this.scale }
   }
 
   /** The bilinear form M = W_Qᵀ W_K (D × D), with which S = X M Xᵀ. */
@@ -199,28 +198,24 @@ export class MultiHeadAttention extends Module {
   /** Y (…, N, D) for X (…, N, D). Masks broadcast to (…, H, N, N). */
   forward(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK, WV, WO, bQ, bK, bV, bO } = this
-    const settings = { ...options }
+    const settings = this.#settings(x, options)
     return composite(() => {
-      this.#check(x, settings)
       const [q, k, v] = [this.#heads(x, WQ, bQ), this.#heads(x, WK, bK), this.#heads(x, WV, bV)]
-      const y = scaledDotProductAttention(q, k, v, { ...settings, scale: this.scale })
-      return linear(joinHeads(y), WO, bO ?? undefined)
+      return linear(joinHeads(scaledDotProductAttention(q, k, v, settings)), WO, bO ?? undefined)
     })
   }
 
   /** A (…, H, N, N): for each head, row n is how n spreads its attention. Masks broadcast to this shape. */
   attention(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK, bQ, bK } = this
-    const settings = { ...options }
-    return composite(() => {
-      this.#check(x, settings)
-      return attentionWeights(this.#heads(x, WQ, bQ), this.#heads(x, WK, bK), { ...settings, scale: this.scale })
-    })
+    const settings = this.#settings(x, options)
+    return composite(() => attentionWeights(this.#heads(x, WQ, bQ), this.#heads(x, WK, bK), settings))
   }
 
-  #check(x: Tensor, options: MaskOptions): void {
+  #settings(x: Tensor, options: MaskOptions): AttentionOptions {
     checkRows('MultiHeadAttention', x, this.embedDim)
     checkOptions('MultiHeadAttention', options, MASK_OPTIONS)
+    return { mask: options.mask, causal: options.causal, scale: this.scale }
   }
 
   /**

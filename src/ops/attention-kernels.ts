@@ -2,7 +2,6 @@
 import { empty } from '../core/contiguous.js'
 import { bytesOf, suffixOf } from '../core/dtype.js'
 import { contiguousStrides, type Shape, sizeOf } from '../core/shape.js'
-import { stridesOver } from '../core/strides.js'
 import { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import { heap } from '../memory/heap.js'
@@ -55,133 +54,142 @@ export interface AttentionProducts {
 const BLOCK_WORDS = 44
 const OFFSET_WORDS = 10
 
-/** Rows without gaps, in memory in the same order of axes as `model`: heads that were views of one matrix stay such. */
+/** Rows without gaps, with the other axes in the order in which `model` has them: heads stay views of one matrix. */
 function emptyLike(model: Tensor, batch: Shape, rows: number, columns: number): Tensor {
   const shape = [...batch, rows, columns]
-  if (model.strides === null) return empty(model.dtype, shape)
-  const own = stridesOver(model, [...batch, rows, model.shape[model.ndim - 1] as number])
-  const axes = [...shape.keys()].slice(0, -1).sort((a, b) => (own[a] as number) - (own[b] as number))
-  const strides = new Array<number>(shape.length).fill(1)
-  let next = columns
-  for (const axis of axes) {
-    strides[axis] = next
-    next *= shape[axis] as number
+  const lead = shape.length - model.ndim
+  if (model.strides === null && lead === 0) return empty(model.dtype, shape)
+  const own = model.strides ?? contiguousStrides(model.shape)
+  // How far the model goes along an axis; axes that it does not have, or repeats, are the outermost.
+  const step = (axis: number) => own[axis - lead] || Number.POSITIVE_INFINITY
+  const strides = new Array<number>(shape.length).fill(columns)
+  strides[shape.length - 1] = 1
+  for (let axis = 0; axis < shape.length - 1; axis++) {
+    for (let other = 0; other < shape.length - 1; other++) {
+      const isInside = step(other) < step(axis) || (step(other) === step(axis) && other > axis)
+      if (isInside) strides[axis] = (strides[axis] as number) * (shape[other] as number)
+    }
   }
   return new Tensor(newStorage(model.dtype, sizeOf(shape)), shape, simplify(shape, strides))
 }
 
-/** Strides in bytes over the axes of a batch, then rows and columns. */
-function byteStrides(x: Tensor, batch: Shape): number[] {
-  const strides = stridesOver(x, [...batch, x.shape[x.ndim - 2] as number, x.shape[x.ndim - 1] as number])
-  const bytes = bytesOf(x.dtype)
-  for (let axis = 0; axis < strides.length; axis++) strides[axis] = (strides[axis] as number) * bytes
-  return strides
-}
-
 /** Who takes part in a pass. */
-interface Participants extends AttentionOperands {
-  readonly statistics: Tensor
-  readonly y: Tensor
-  readonly g: Tensor | null
+interface Participants {
+  readonly operands: AttentionOperands
+  readonly result: AttentionResult
+  /** The cotangent of the result, and what is made of it; null in the forward pass. */
+  readonly cotangent: Tensor | null
   readonly products: AttentionProducts
 }
 
-/** Where the kernels find everything. */
-interface Call {
+/** Writes the call block of the kernels: their `Attention`, and `Offsets` for every position of the batch. */
+class CallBlock {
   readonly address: number
+  readonly workspace: number
   readonly positions: number
   readonly queries: number
   readonly keys: number
-  readonly workspace: number
-}
+  /** Of the next operand: where its address and strides go, and its offset at the first position. */
+  private at: number
+  private offsetAt: number
 
-/** Writes the call block of the kernels: their `Attention`, and `Offsets` for every position of the batch. */
-function prepare(participants: Participants, settings: AttentionSettings): Call {
-  const { q, k, v, mask, statistics, y, g, products } = participants
-  const { batch, scoresBatch, causal, dropout } = settings
-  const [queries, keyDim] = [q.shape[q.ndim - 2] as number, q.shape[q.ndim - 1] as number]
-  const [keys, valueDim] = [v.shape[v.ndim - 2] as number, v.shape[v.ndim - 1] as number]
-  const positions = sizeOf(batch)
-  const suffix = suffixOf(q.dtype)
-  const workspaceSize = workspaceBytes.get(suffix)(queries, keys, keyDim, valueDim)
-  const scratch = newStorage('float64', (workspaceSize + 4 * (BLOCK_WORDS + OFFSET_WORDS * positions)) / 8)
-  const workspace = addressOf(scratch)
-  const address = workspace + workspaceSize
-  const offsets = address + 4 * BLOCK_WORDS
-  const operands = [q, k, v, mask, y, g, products.q, products.k, products.v]
-  const addresses = operands.map((operand) => (operand === null ? 0 : addressOf(operand.storage)))
-  const statisticsAddress = addressOf(statistics.storage)
-  // Nothing is allocated from here on: the views of the linear memory stay what they are.
-  const { int32: words, float32, float64 } = heap
-  let at = address >>> 2
-  words[at++] = queries
-  words[at++] = keys
-  words[at++] = keyDim
-  words[at++] = valueDim
-  words[at++] = Number(causal)
-  words[at++] = mask === null ? 0 : mask.dtype === 'bool' ? 1 : 2
-  float64[at >>> 1] = settings.factor
-  float64[(at >>> 1) + 1] = dropout === null || dropout.p === 1 ? 1 : 1 / (1 - dropout.p)
-  at += 4
-  float32[at++] = dropout?.p ?? 0
-  words[at++] = dropout?.generator.seedLow ?? 0
-  words[at++] = dropout?.generator.seedHigh ?? 0
-  words[at++] = dropout?.generator.counterLow ?? 0
-  words[at++] = dropout?.generator.counterHigh ?? 0
-  words[at++] = statisticsAddress
-  words[at++] = offsets
-  const strides: (readonly number[])[] = []
-  for (let i = 0; i < operands.length; i++) {
-    const operand = operands[i] as Tensor | null
-    const own = operand === null ? [] : byteStrides(operand, batch)
-    words[at++] = addresses[i] as number
-    words[at++] = own[batch.length] ?? 0
-    words[at++] = own[batch.length + 1] ?? 0
-    strides.push(own)
+  constructor({ operands, result, cotangent, products }: Participants, settings: AttentionSettings) {
+    const { q, k, v, mask } = operands
+    const { batch, dropout } = settings
+    const queries = q.shape[q.ndim - 2] as number
+    const keyDim = q.shape[q.ndim - 1] as number
+    const keys = v.shape[v.ndim - 2] as number
+    const valueDim = v.shape[v.ndim - 1] as number
+    this.queries = queries
+    this.keys = keys
+    this.positions = sizeOf(batch)
+    const workspaceSize = workspaceBytes.get(suffixOf(q.dtype))(queries, keys, keyDim, valueDim)
+    const scratch = newStorage('float64', (workspaceSize + 4 * (BLOCK_WORDS + OFFSET_WORDS * this.positions)) / 8)
+    this.workspace = addressOf(scratch)
+    this.address = this.workspace + workspaceSize
+    const statistics = addressOf(result.statistics.storage)
+    const { int32: words, float32, float64 } = heap
+    let at = this.address >>> 2
+    words[at++] = queries
+    words[at++] = keys
+    words[at++] = keyDim
+    words[at++] = valueDim
+    words[at++] = settings.causal ? 1 : 0
+    words[at++] = mask === null ? 0 : mask.dtype === 'bool' ? 1 : 2
+    float64[at >>> 1] = settings.factor
+    float64[(at >>> 1) + 1] = dropout === null || dropout.p === 1 ? 1 : 1 / (1 - dropout.p)
+    at += 4
+    float32[at++] = dropout === null ? 0 : dropout.p
+    words[at++] = dropout === null ? 0 : dropout.generator.seedLow
+    words[at++] = dropout === null ? 0 : dropout.generator.seedHigh
+    words[at++] = dropout === null ? 0 : dropout.generator.counterLow
+    words[at++] = dropout === null ? 0 : dropout.generator.counterHigh
+    words[at++] = statistics
+    this.offsetAt = (this.address >>> 2) + BLOCK_WORDS
+    words[at++] = this.offsetAt << 2
+    this.at = at
+    this.write(q, batch, queries, keyDim)
+    this.write(k, batch, keys, keyDim)
+    this.write(v, batch, keys, valueDim)
+    this.write(mask, batch, queries, keys)
+    this.write(result.y, batch, queries, valueDim)
+    this.write(cotangent, batch, queries, valueDim)
+    this.write(products.q, batch, queries, keyDim)
+    this.write(products.k, batch, keys, keyDim)
+    this.write(products.v, batch, keys, valueDim)
+    this.writeOffsets(settings.scoresBatch, contiguousStrides(settings.scoresBatch), 0, batch, 1)
   }
-  strides.push(broadcastStrides(scoresBatch, batch))
-  writeOffsets(offsets >>> 2, batch, positions, strides)
-  return { address, positions, queries, keys, workspace }
-}
 
-/** How places in a dense batch follow each other where it is broadcast to another. */
-function broadcastStrides(shape: Shape, batch: Shape): number[] {
-  const dense = contiguousStrides(shape)
-  const lead = batch.length - shape.length
-  return batch.map((_, axis) => (axis < lead || shape[axis - lead] === 1 ? 0 : (dense[axis - lead] as number)))
-}
+  /** Writes the address of an operand, its strides along rows and columns, and its offsets, in bytes. */
+  private write(x: Tensor | null, batch: Shape, rows: number, columns: number): void {
+    const address = x === null ? 0 : addressOf(x.storage)
+    const words = heap.int32
+    words[this.at++] = address
+    if (x === null) {
+      this.at += 2
+      this.offsetAt++
+      return
+    }
+    const { shape, ndim } = x
+    const strides = x.strides ?? contiguousStrides(shape)
+    const bytes = bytesOf(x.dtype)
+    const [row, column] = [ndim - 2, ndim - 1]
+    words[this.at++] = row < 0 || (shape[row] === 1 && rows !== 1) ? 0 : (strides[row] as number) * bytes
+    words[this.at++] = column < 0 || (shape[column] === 1 && columns !== 1) ? 0 : (strides[column] as number) * bytes
+    this.writeOffsets(shape, strides, 2, batch, bytes)
+  }
 
-/** Writes, for every position of a batch in row-major order, what it lies at by each of the strides. */
-function writeOffsets(start: number, batch: Shape, positions: number, strides: readonly (readonly number[])[]): void {
-  const words = heap.int32
-  const position = new Array<number>(batch.length).fill(0)
-  const offsets = new Array<number>(strides.length).fill(0)
-  let at = start
-  for (let left = positions; left > 0; left--) {
-    for (let i = 0; i < offsets.length; i++) words[at++] = offsets[i] as number
+  /** Writes where an operand, without its last axes, lies at each position of a batch that it broadcasts to. */
+  private writeOffsets(shape: Shape, strides: readonly number[], last: number, batch: Shape, unit: number): void {
+    const words = heap.int32
+    const at = this.offsetAt++
+    const lead = batch.length - (shape.length - last)
+    words[at] = 0
+    // Axis by axis from the last: what is there is repeated, moved on by the stride.
+    let count = 1
     for (let axis = batch.length - 1; axis >= 0; axis--) {
       const size = batch[axis] as number
-      const next = (position[axis] as number) + 1
-      const steps = next < size ? 1 : 1 - size
-      position[axis] = next < size ? next : 0
-      for (let i = 0; i < offsets.length; i++) {
-        offsets[i] = (offsets[i] as number) + steps * ((strides[i] as readonly number[])[axis] ?? 0)
+      const isRepeated = axis < lead || shape[axis - lead] === 1
+      const stride = isRepeated ? 0 : (strides[axis - lead] as number) * unit
+      for (let i = count; i < size * count; i++) {
+        words[at + i * OFFSET_WORDS] = (words[at + (i - count) * OFFSET_WORDS] as number) + stride
       }
-      if (next < size) break
+      count *= size
     }
   }
 }
+
+const NO_PRODUCTS: AttentionProducts = { q: null, k: null, v: null }
 
 /** `softmax(factor · Q Kᵀ + mask) V`, block by block. */
 export function attentionForward(operands: AttentionOperands, settings: AttentionSettings): AttentionResult {
   const { q, v } = operands
   const queries = q.shape[q.ndim - 2] as number
   const y = emptyLike(q, settings.batch, queries, v.shape[v.ndim - 1] as number)
-  const statistics = empty(q.dtype, [...settings.batch, queries, 2])
-  const products = { q: null, k: null, v: null }
-  const call = prepare({ ...operands, statistics, y, g: null, products }, settings)
+  const result = { y, statistics: empty(q.dtype, [...settings.batch, queries, 2]) }
+  const call = new CallBlock({ operands, result, cotangent: null, products: NO_PRODUCTS }, settings)
   forwardKernel.get(suffixOf(q.dtype))(call.address, 0, call.positions, 0, queries, call.workspace)
-  return { y, statistics }
+  return result
 }
 
 /** Which operands' products are wanted. */
@@ -193,28 +201,23 @@ export interface WantedProducts {
 
 /** The products of a cotangent of Y with the Jacobians, block by block. */
 export function attentionBackward(
-  g: Tensor,
+  cotangent: Tensor,
   operands: AttentionOperands,
-  { y, statistics }: AttentionResult,
+  result: AttentionResult,
   settings: AttentionSettings,
   wanted: WantedProducts,
 ): AttentionProducts {
-  const product = (operand: Tensor, isWanted: boolean): Tensor | null =>
-    isWanted
-      ? emptyLike(
-          operand,
-          settings.batch,
-          operand.shape[operand.ndim - 2] as number,
-          operand.shape[operand.ndim - 1] as number,
-        )
-      : null
-  const products = {
-    q: product(operands.q, wanted.q),
-    k: product(operands.k, wanted.k),
-    v: product(operands.v, wanted.v),
+  const productOf = (operand: Tensor): Tensor => {
+    const { shape, ndim } = operand
+    return emptyLike(operand, settings.batch, shape[ndim - 2] as number, shape[ndim - 1] as number)
   }
-  const call = prepare({ ...operands, statistics, y, g, products }, settings)
+  const products = {
+    q: wanted.q ? productOf(operands.q) : null,
+    k: wanted.k ? productOf(operands.k) : null,
+    v: wanted.v ? productOf(operands.v) : null,
+  }
+  const call = new CallBlock({ operands, result, cotangent, products }, settings)
   const { address, positions, queries, keys, workspace } = call
-  backwardKernel.get(suffixOf(g.dtype))(address, 0, positions, 0, queries, 0, keys, workspace)
+  backwardKernel.get(suffixOf(cotangent.dtype))(address, 0, positions, 0, queries, 0, keys, workspace)
   return products
 }
