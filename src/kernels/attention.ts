@@ -7,14 +7,16 @@
 // K and V) are divided among calls.
 import { addToFirst, addToSecond, total } from "./accumulator";
 import { exponentialOrZero } from "./exponential";
-import { DEPTH, multiplyPanels, pack, PACKED_B, packPanels, packsRows, TILE_ROW } from "./matmul";
 import { loadUpTo, storeUpTo } from "./partial";
 import { randomUniform_f32 } from "./random";
 import { lanes, multiplyAdd } from "./simd";
 import { annihilate } from "./softmax";
+import {
+  DEPTH, multiplyPanels, pack, PANEL_WORKSPACE, panelStride, packPanels, packsRows, TILE_ROW,
+} from "./tiles";
 
 /** Queries and keys of a block: its scores (32 KiB in f32) and packed operands fit a second-level cache. */
-const QUERY_BLOCK: i32 = 64;
+const QUERY_BLOCK: i32 = 128;
 const KEY_BLOCK: i32 = 128;
 
 const NO_MASK: i32 = 0;
@@ -99,12 +101,6 @@ class Offsets {
 @inline
 function paddedBytes<T>(count: i32): usize {
   return (<usize>count * sizeof<T>() + TILE_ROW - 1) & ~(TILE_ROW - 1);
-}
-
-/** Distance of packed panels of so many terms: a cache line more than they need, or they would share ways. */
-@inline
-function panelStride(depth: i32): usize {
-  return <usize>depth * TILE_ROW + 64;
 }
 
 /** Bytes of packed panels. */
@@ -354,7 +350,7 @@ function forward<T>(call: Attention, from: i32, to: i32, queryFrom: i32, queryTo
   const keyStep = keyBlock<T>(keys);
   const scoreStride = paddedBytes<T>(keyStep);
   const stride = panelStride(keyDim);
-  const scores = workspace + PACKED_B;
+  const scores = workspace + PANEL_WORKSPACE;
   const bias = scores + <usize>queryStep * scoreStride;
   const random = bias + scoreStride;
   const keyPanels = random + RANDOM;
@@ -545,7 +541,7 @@ function backward<T>(
   const keyStride = panelStride(keyDim);
   const valueStride = panelStride(valueDim);
   const block = <usize>queryStep * scoreStride;
-  const scores = workspace + PACKED_B;
+  const scores = workspace + PANEL_WORKSPACE;
   const bias = scores + block;
   const random = bias + scoreStride;
   const keyPanels = random + RANDOM;
@@ -661,7 +657,7 @@ function workspaceBytes<T>(queries: i32, keys: i32, keyDim: i32, valueDim: i32):
   const scoreStride = paddedBytes<T>(keyStep);
   const dim = max(keyDim, valueDim);
   const panels = max(panelBytes<T>(dim, max(queryStep, keyStep)), panelBytes<T>(keyStep, dim));
-  return <usize>PACKED_B + (2 * <usize>queryStep + 1) * scoreStride + <usize>RANDOM + 3 * panels +
+  return PANEL_WORKSPACE + (2 * <usize>queryStep + 1) * scoreStride + <usize>RANDOM + 3 * panels +
     <usize>queries * offsetof<RowState>() + 16;
 }
 
