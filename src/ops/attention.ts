@@ -1,5 +1,5 @@
 // Attention: the weights, and the weighted values without the weights.
-import { checkFloating, promoteTypes } from '../core/dtype.js'
+import { checkFloating, type DType, promoteTypes } from '../core/dtype.js'
 import { ArgumentError, DTypeError, ShapeError } from '../core/errors.js'
 import type { TapeNode } from '../core/node.js'
 import { apply, composite, isRecording, type Operation } from '../core/operation.js'
@@ -23,6 +23,8 @@ import {
   attentionBackward,
   attentionForward,
 } from './attention-kernels.js'
+import { eq } from './comparison.js'
+import { to } from './convert.js'
 import { tensor } from './creation.js'
 import { checkProbability, dropout } from './dropout.js'
 import { matmul } from './matmul.js'
@@ -127,8 +129,11 @@ export function attentionWeights(q: Tensor, k: Tensor, options: AttentionOptions
 
 function weightsOf(q: Tensor, k: Tensor, { factor, mask, causal }: Omit<Scores, 'shape'>): Tensor {
   let scores = scale(matmul(q, transpose(k)), factor)
+  // What is not allowed stays so whatever the score, also where that is NaN.
   if (mask?.dtype === 'bool') scores = where(mask, scores, Number.NEGATIVE_INFINITY)
-  else if (mask !== null) scores = add(scores, mask)
+  else if (mask !== null) {
+    scores = where(eq(mask, Number.NEGATIVE_INFINITY), Number.NEGATIVE_INFINITY, add(scores, mask))
+  }
   if (causal) {
     const [queries, keys] = scores.shape.slice(-2) as [number, number]
     scores = where(causalMask(queries, keys), scores, Number.NEGATIVE_INFINITY)
@@ -138,7 +143,8 @@ function weightsOf(q: Tensor, k: Tensor, { factor, mask, causal }: Omit<Scores, 
 
 /** True where key ≤ query. */
 function causalMask(queries: number, keys: number): Tensor {
-  const allowed = Uint8Array.from({ length: queries * keys }, (_, i) => Number(i % keys <= Math.floor(i / keys)))
+  const allowed = new Uint8Array(queries * keys)
+  for (let n = 0; n < queries; n++) allowed.fill(1, n * keys, n * keys + Math.min(n + 1, keys))
   return tensor(allowed, { shape: [queries, keys], dtype: 'bool' })
 }
 
@@ -179,27 +185,55 @@ export function scaledDotProductAttention(
   const { dropout: p = 0 } = options
   checkProbability('dropout', p)
   const scores = checkScores(q, k, options)
-  const scoresBatch = scores.shape.slice(0, -2)
-  const batch = batchOf(scoresBatch, v.shape.slice(0, -2), `q ${showShape(q.shape)}`, `v ${showShape(v.shape)}`)
-  const { factor, causal, mask } = scores
-  if (!fits(q, k, v, scores, batch)) {
+  const vBatch = v.shape.slice(0, -2)
+  const batch = batchOf(scores.shape.slice(0, -2), vBatch, `q ${showShape(q.shape)}`, `v ${showShape(v.shape)}`)
+  if (!isFused(q, v, scores, batch, p)) {
     return composite(() => {
       const weights = weightsOf(q, k, scores)
       return matmul(p === 0 ? weights : dropout(weights, { p }), v)
     })
   }
-  const drops = p === 0 ? null : { p, generator: generatorState() }
-  if (drops !== null) draw(Math.ceil(sizeOf(scores.shape) / 4))
-  const settings = { scoresBatch, batch, factor, causal, dropout: drops, statistics: null }
-  return apply(attentionOperation, mask === null ? [q, k, v] : [q, k, v, mask], settings)
+  const { mask } = scores
+  const kind = promoteTypes(promoteTypes(q.dtype, k.dtype), v.dtype)
+  const dtype = mask === null ? kind : promoteTypes(kind, mask.dtype)
+  if (q.dtype === dtype && k.dtype === dtype && v.dtype === dtype && (mask === null || isLike(mask, dtype))) {
+    return fused(q, k, v, mask, scores, batch, p)
+  }
+  return composite(() => {
+    const bias = mask === null || isLike(mask, dtype) ? mask : to(mask, dtype)
+    return fused(to(q, dtype), to(k, dtype), to(v, dtype), bias, scores, batch, p)
+  })
 }
 
-/** Whether the kernels take these operands: all of one dtype, and none empty. */
-function fits(q: Tensor, k: Tensor, v: Tensor, { mask, shape }: Scores, batch: Shape): boolean {
-  const { dtype } = q
-  if (k.dtype !== dtype || v.dtype !== dtype) return false
-  if (mask !== null && mask.dtype !== 'bool' && mask.dtype !== dtype) return false
-  return sizeOf(shape) * sizeOf(batch) * (q.shape[q.ndim - 1] as number) * (v.shape[v.ndim - 1] as number) > 0
+/** Whether the kernels take a mask beside operands of this dtype. */
+function isLike(mask: Tensor, dtype: DType): boolean {
+  return mask.dtype === 'bool' || mask.dtype === dtype
+}
+
+/** Queries up to this many are vectors to the matrix product, which then is faster than tiles. */
+const FEW_QUERIES = 2
+
+/** Whether the kernels are to be used: nothing is empty, and nothing better is known. */
+function isFused(q: Tensor, v: Tensor, { shape, mask, causal }: Scores, batch: Shape, p: number): boolean {
+  const queries = shape[shape.length - 2] as number
+  if (queries <= FEW_QUERIES && mask === null && !causal && p === 0) return false
+  const [keyDim, valueDim] = [q.shape[q.ndim - 1] as number, v.shape[v.ndim - 1] as number]
+  return sizeOf(batch) > 0 && sizeOf(shape) > 0 && keyDim > 0 && valueDim > 0
+}
+
+function fused(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  mask: Tensor | null,
+  { factor, causal, shape }: Scores,
+  batch: Shape,
+  p: number,
+): Tensor {
+  const drops = p === 0 ? null : { p, generator: generatorState() }
+  if (drops !== null) draw(Math.ceil(sizeOf(shape) / 4))
+  const settings = { scoresBatch: shape.slice(0, -2), batch, factor, causal, dropout: drops, statistics: null }
+  return apply(attentionOperation, mask === null ? [q, k, v] : [q, k, v, mask], settings)
 }
 
 interface FusedAttention extends AttentionSettings {
