@@ -198,7 +198,9 @@ describe('what is not held', () => {
       const layer = make()
       const x = randn([8, 16])
       noGrad(() => {
+        // The first ones make the constants.
         layer.forward(x)
+        layer.attention(x)
         const before = arenaStatistics().residents
         for (let i = 0; i < 10; i++) layer.forward(x)
         expect(arenaStatistics().residents - before).toBe(10)

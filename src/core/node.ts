@@ -63,7 +63,10 @@ export class TapeNode<Attributes = unknown> {
     /** The inputs' entries; null for inputs that need no gradient. */
     readonly parents: readonly (TapeNode | null)[],
     readonly inputShapes: readonly Shape[],
-    /** The values that the rules need: one place for each input, and the output last; null where not needed; none at all where no rule needs any. */
+    /**
+     * The values that the rules need: a place for each input, what else is kept, the output last; null where not needed;
+     * none at all where no rule needs any.
+     */
     public saved: readonly (Tensor | null)[],
     readonly shape: Shape,
     /** The tensor whose `grad` gathers the cotangent: a leaf itself, or a result that `retainGrad` named; else null. */

@@ -31,6 +31,8 @@ export interface Operation<Attributes = unknown> {
 export interface JointDerivatives<Attributes> {
   /** One product for each input, null for none. */
   readonly joint: (cotangent: Tensor, call: TapeNode<Attributes>) => readonly (Tensor | null)[]
+  /** What the forward pass made for the rule alone: saved behind the inputs. */
+  readonly keeps?: (attributes: Attributes) => readonly Tensor[]
 }
 
 type SeparateDerivatives<Attributes> = readonly (Derivative<Attributes> | null)[] | Derivative<Attributes>
@@ -178,7 +180,9 @@ export function entryFor<Attributes>(
     shapes[i] = input.shape
   }
   const derivatives = operation.derivatives as Derivatives<Attributes>
-  const saved = isJoint(derivatives) ? [...inputs, output] : savedFor(derivatives, inputs, output, wanted)
+  const saved = isJoint(derivatives)
+    ? [...inputs, ...(derivatives.keeps?.(attributes) ?? []), output]
+    : savedFor(derivatives, inputs, output, wanted)
   return new TapeNode<Attributes>(now(), operation, attributes, parents, shapes, saved, output.shape, null)
 }
 

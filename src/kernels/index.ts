@@ -6,6 +6,7 @@ export * from "./matmul";
 export * from "./movement";
 export * from "./angle";
 export * from "./argument";
+export * from "./attention";
 export * from "./fold";
 export * from "./gates";
 export * from "./indexing";

@@ -139,7 +139,7 @@ function logsumexp<T>(x: usize, out: usize, rows: i32, count: i32): void {
 
 /** a · b, but 0 where either is 0, whatever the other. */
 @inline
-function annihilate<T>(a: v128, b: v128): v128 {
+export function annihilate<T>(a: v128, b: v128): v128 {
   const zero = i64x2(0, 0);
   return v128.and(v128.mul<T>(a, b), v128.and(v128.ne<T>(a, zero), v128.ne<T>(b, zero)));
 }

@@ -5,11 +5,16 @@ import { checkOptions } from '../core/options.js'
 import { checkInteger, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from '../ops/arguments.js'
-import { attentionWeights, type MaskOptions } from '../ops/attention.js'
+import {
+  type AttentionOptions,
+  attentionWeights,
+  type MaskOptions,
+  scaledDotProductAttention,
+} from '../ops/attention.js'
 import { zeros } from '../ops/creation.js'
-import { concat, slice, unstack } from '../ops/joining.js'
+import { slice } from '../ops/joining.js'
 import { linear, matmul } from '../ops/matmul.js'
-import { permute, reshape, transpose } from '../ops/views.js'
+import { reshape, transpose } from '../ops/views.js'
 import { glorotUniform } from './initialisation.js'
 import { Module } from './module.js'
 import { Parameter } from './parameter.js'
@@ -81,26 +86,21 @@ export class SelfAttention extends Module {
   /** Y (…, N, d_v) for X (…, N, D). */
   forward(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK, WV } = this
-    const settings = { ...options }
-    return composite(() => {
-      const weights = this.#weights(x, WQ, WK, settings)
-      return matmul(weights, linear(x, WV))
-    })
+    const settings = this.#settings(x, options)
+    return composite(() => scaledDotProductAttention(linear(x, WQ), linear(x, WK), linear(x, WV), settings))
   }
 
   /** A (…, N, N): row n is how n spreads its attention. */
   attention(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK } = this
-    const settings = { ...options }
-    return composite(() => this.#weights(x, WQ, WK, settings))
+    const settings = this.#settings(x, options)
+    return composite(() => attentionWeights(linear(x, WQ), linear(x, WK), settings))
   }
 
-  #weights(x: Tensor, WQ: Tensor, WK: Tensor, options: MaskOptions): Tensor {
+  #settings(x: Tensor, options: MaskOptions): AttentionOptions {
     checkRows('SelfAttention', x, this.inputDim)
     checkOptions('SelfAttention', options, MASK_OPTIONS)
-    const q = linear(x, WQ)
-    const k = linear(x, WK)
-    return attentionWeights(q, k, { ...options, scale: this.scale })
+    return { mask: options.mask, causal: options.causal, scale: this.scale }
   }
 
   /** The bilinear form M = W_Qᵀ W_K (D × D), with which S = X M Xᵀ. */
@@ -109,9 +109,6 @@ export class SelfAttention extends Module {
     return composite(() => matmul(transpose(WQ), WK))
   }
 }
-
-/** What makes queries and keys. */
-type QueryAndKey = Pick<MultiHeadAttention, 'WQ' | 'WK' | 'bQ' | 'bK'>
 
 /** Options of `MultiHeadAttention`. */
 export interface MultiHeadAttentionOptions {
@@ -201,28 +198,24 @@ export class MultiHeadAttention extends Module {
   /** Y (…, N, D) for X (…, N, D). Masks broadcast to (…, H, N, N). */
   forward(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK, WV, WO, bQ, bK, bV, bO } = this
-    const settings = { ...options }
+    const settings = this.#settings(x, options)
     return composite(() => {
-      const weights = this.#weights(x, { WQ, WK, bQ, bK }, settings)
-      const v = this.#splitHeads(linear(x, WV, bV ?? undefined))
-      const y = matmul(weights, v)
-      return linear(concat(unstack(y, -3), -1), WO, bO ?? undefined)
+      const [q, k, v] = [this.#heads(x, WQ, bQ), this.#heads(x, WK, bK), this.#heads(x, WV, bV)]
+      return linear(joinHeads(scaledDotProductAttention(q, k, v, settings)), WO, bO ?? undefined)
     })
   }
 
   /** A (…, H, N, N): for each head, row n is how n spreads its attention. Masks broadcast to this shape. */
   attention(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK, bQ, bK } = this
-    const settings = { ...options }
-    return composite(() => this.#weights(x, { WQ, WK, bQ, bK }, settings))
+    const settings = this.#settings(x, options)
+    return composite(() => attentionWeights(this.#heads(x, WQ, bQ), this.#heads(x, WK, bK), settings))
   }
 
-  #weights(x: Tensor, { WQ, WK, bQ, bK }: QueryAndKey, options: MaskOptions): Tensor {
+  #settings(x: Tensor, options: MaskOptions): AttentionOptions {
     checkRows('MultiHeadAttention', x, this.embedDim)
     checkOptions('MultiHeadAttention', options, MASK_OPTIONS)
-    const q = this.#splitHeads(linear(x, WQ, bQ ?? undefined))
-    const k = this.#splitHeads(linear(x, WK, bK ?? undefined))
-    return attentionWeights(q, k, { ...options, scale: this.scale })
+    return { mask: options.mask, causal: options.causal, scale: this.scale }
   }
 
   /**
@@ -260,13 +253,19 @@ export class MultiHeadAttention extends Module {
     return composite(() => matmul(transpose(this.#rows(WQ, h, this.keyDim)), this.#rows(WK, h, this.keyDim)))
   }
 
-  /** (…, N, H·d) as (…, H, N, d). A view. */
-  #splitHeads(x: Tensor): Tensor {
-    const [rows, width] = x.shape.slice(-2) as [number, number]
-    const batch = x.shape.slice(0, -2)
-    const split = reshape(x, [...batch, rows, this.numHeads, width / this.numHeads])
-    return permute(split, [...batch.keys(), batch.length + 1, batch.length, batch.length + 2])
+  /** A projection of X to (…, N, H·d), as (…, H, N, d): a view. */
+  #heads(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+    const y = linear(x, weight, bias ?? undefined)
+    const batch = y.shape.slice(0, -2)
+    const [rows, width] = y.shape.slice(-2) as [number, number]
+    return transpose(reshape(y, [...batch, rows, this.numHeads, width / this.numHeads]), -3, -2)
   }
+}
+
+/** (…, H, N, d) as (…, N, H·d), the heads side by side: a view where they lie so already. */
+function joinHeads(y: Tensor): Tensor {
+  const [heads, rows, width] = y.shape.slice(-3) as [number, number, number]
+  return reshape(transpose(y, -3, -2), [...y.shape.slice(0, -3), rows, heads * width])
 }
 
 function requireOptions(op: string, options: unknown, example: string): void {

@@ -17,6 +17,11 @@ export interface DropoutOptions {
   readonly training?: boolean | undefined
 }
 
+/** Throws unless p is a number from 0 to 1. */
+export function checkProbability(op: string, p: number): void {
+  if (!(p >= 0 && p <= 1)) throw new ArgumentError(`${op}: p must lie in [0, 1], got ${String(p)}`)
+}
+
 /**
  * Each element, independently, 0 with probability p and else `x/(1 − p)`, so that the mean stays. Random numbers come
  * from the generator that `manualSeed` starts. Derivative: 1/(1 − p) where x stays, else 0.
@@ -30,7 +35,7 @@ export function dropout(x: Tensor, options: DropoutOptions = {}): Tensor {
   checkFloating('dropout', x.dtype)
   checkOptions('dropout', options, ['p', 'training'])
   const { p = 0.5, training = true } = options
-  if (!(p >= 0 && p <= 1)) throw new ArgumentError(`dropout: p must lie in [0, 1], got ${String(p)}`)
+  checkProbability('dropout', p)
   if (!training || p === 0) return x
   return composite(() => where(ge(rand(x.shape), p), p === 1 ? x : scale(x, 1 / (1 - p)), 0))
 }

@@ -54,34 +54,49 @@ export function setGeneratorState(state: GeneratorState): void {
   seeded = true
 }
 
+/** Runs `fn` with random numbers from where the generator stood, which then stands where it did before. */
+export function withGenerator<Result>(state: GeneratorState, fn: () => Result): Result {
+  const before = getGeneratorState()
+  Object.assign(generator, state)
+  try {
+    return fn()
+  } finally {
+    Object.assign(generator, before)
+  }
+}
+
 function seedOnce(): void {
   if (!seeded) manualSeed(Math.floor(Math.random() * 2 ** 53))
 }
 
-/** The counter's two words after `blocks` more. */
-function counterAfter(blocks: number): [low: number, high: number] {
-  const next = generator.counterLow + blocks
-  return [next >>> 0, (generator.counterHigh + Math.floor(next / 2 ** 32)) >>> 0]
+/** The counter's two words `blocks` further on. */
+function furtherOn(low: number, high: number, blocks: number): [low: number, high: number] {
+  const next = low + blocks
+  return [next >>> 0, (high + Math.floor(next / 2 ** 32)) >>> 0]
+}
+
+/** The seed and the next counter, which moves on by `blocks`. */
+export function draw(blocks: number): [seedLow: number, seedHigh: number, low: number, high: number] {
+  seedOnce()
+  const { seedLow, seedHigh, counterLow, counterHigh } = generator
+  ;[generator.counterLow, generator.counterHigh] = furtherOn(counterLow, counterHigh, blocks)
+  return [seedLow, seedHigh, counterLow, counterHigh]
 }
 
 /** Fills a tensor by a kernel that makes `perBlock` values of each counter. */
 function fillRandom(family: KernelFamily, out: Tensor, perBlock: number, ...more: number[]): void {
-  seedOnce()
   const { length } = out.storage
-  const { seedLow, seedHigh } = generator
+  const [seedLow, seedHigh, low, high] = draw(Math.ceil(length / perBlock))
   const to = addressOf(out.storage)
   const bytes = bytesOf(out.dtype)
   const suffix = suffixOf(out.dtype)
   const piece = (start: number, end: number) => [
     ...[to + start * bytes, end - start, seedLow, seedHigh],
-    ...[...counterAfter(start / perBlock), ...more],
+    ...[...furtherOn(low, high, start / perBlock), ...more],
   ]
   const nanoseconds = family.nanosecondsPerByte * bytes * length
   if (isShared(nanoseconds)) inPieces(family, suffix, { units: length, multiple: ELEMENTS, nanoseconds, piece })
   else family.get(suffix)(...piece(0, length))
-  const [low, high] = counterAfter(Math.ceil(length / perBlock))
-  generator.counterLow = low
-  generator.counterHigh = high
 }
 
 const uniform = new KernelFamily('randomUniform')

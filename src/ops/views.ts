@@ -20,7 +20,7 @@ import { checkTensor } from './arguments.js'
 import { sumTo } from './sum.js'
 
 /** Strides in the form that tensors keep: null where they are the row-major ones. */
-function simplify(shape: Shape, strides: readonly number[]): readonly number[] | null {
+export function simplify(shape: Shape, strides: readonly number[]): readonly number[] | null {
   let plain = 1
   for (let axis = shape.length - 1; axis >= 0; axis--) {
     if (shape[axis] !== 1 && strides[axis] !== plain) return sizeOf(shape) === 0 ? null : strides

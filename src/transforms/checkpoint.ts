@@ -7,7 +7,7 @@ import { sameShape, showShape } from '../core/shape.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
 import { tick } from '../memory/arena.js'
 import { disown, own, publicly } from '../memory/scope.js'
-import { type GeneratorState, getGeneratorState, setGeneratorState } from '../ops/random.js'
+import { type GeneratorState, getGeneratorState, withGenerator } from '../ops/random.js'
 import type { AnyFunction } from './trace.js'
 import { checkFunction } from './tree.js'
 
@@ -140,13 +140,9 @@ class Recomputation implements Segment {
       entries.push(entry)
       outputs.push(output)
     }
-    const generator = getGeneratorState()
-    setGeneratorState(this.generator)
-    try {
-      withDropping(false, () => withCollector(collect, () => inMode(true, () => publicly(() => this.call()))))
-    } finally {
-      setGeneratorState(generator)
-    }
+    withGenerator(this.generator, () =>
+      withDropping(false, () => withCollector(collect, () => inMode(true, () => publicly(() => this.call())))),
+    )
     return { entries, outputs }
   }
 

@@ -1,0 +1,671 @@
+// Attention, Y = softmax(factor · Q Kᵀ + mask) V, and its derivatives, in blocks of queries by blocks of keys, of which
+// no more than one is in memory at a time: T. Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention
+// with IO-Awareness", arXiv 2205.14135. The forward pass keeps two numbers of each query's row of scores, with which
+// the backward pass computes the weights again: the row's maximum, and the inverse of the sum of e^(score - maximum).
+//
+// The bits of a result do not depend on how batches and queries (in the backward pass: queries towards Q, keys towards
+// K and V) are divided among calls.
+import { addToFirst, addToSecond, total } from "./accumulator";
+import { flushedExponential } from "./exponential";
+import { loadUpTo, storeUpTo } from "./partial";
+import { randomUniform_f32 } from "./random";
+import { lanes, multiplyAdd } from "./simd";
+import { annihilate, below } from "./softmax";
+import {
+  DEPTH, multiplyPanels, pack, PANEL_WORKSPACE, panelStride, packPanels, packsRows, TILE_ROW,
+} from "./tiles";
+
+/** Queries and keys of a block: its scores (32 KiB in f32) and packed operands fit a second-level cache. */
+const QUERY_BLOCK: i32 = 128;
+const KEY_BLOCK: i32 = 128;
+
+const NO_MASK: i32 = 0;
+const BOOL_MASK: i32 = 1;
+
+/**
+ * What the caller writes: sizes, options and operands, strides in bytes. Matrices of a batch lie at offsets from the
+ * addresses, which `Offsets` has for every position of the batch. Y, and what is written, has contiguous rows; so has
+ * its cotangent.
+ */
+@unmanaged
+class Attention {
+  queries: i32;
+  keys: i32;
+  keyDim: i32;
+  valueDim: i32;
+  /** Whether query n sees only keys up to n. */
+  causal: i32;
+  /** 0 for none, 1 for bools that are true where attention is allowed, 2 for numbers to add to the scores. */
+  maskKind: i32;
+  factor: f64;
+  /** What each weight is multiplied with unless it is dropped. */
+  kept: f64;
+  /** The probability with which a weight is dropped. */
+  dropout: f32;
+  seedLow: u32;
+  seedHigh: u32;
+  counterLow: u32;
+  counterHigh: u32;
+  /** Two numbers for each query, of all positions in turn. */
+  statistics: usize;
+  /** The Offsets of the first position. */
+  offsets: usize;
+  q: usize;
+  qRow: usize;
+  qColumn: usize;
+  k: usize;
+  kRow: usize;
+  kColumn: usize;
+  v: usize;
+  vRow: usize;
+  vColumn: usize;
+  mask: usize;
+  maskRow: usize;
+  maskColumn: usize;
+  y: usize;
+  yRow: usize;
+  yColumn: usize;
+  /** The cotangent of Y. */
+  g: usize;
+  gRow: usize;
+  gColumn: usize;
+  /** The products of the cotangent with the Jacobians; address 0 where not wanted. */
+  dq: usize;
+  dqRow: usize;
+  dqColumn: usize;
+  dk: usize;
+  dkRow: usize;
+  dkColumn: usize;
+  dv: usize;
+  dvRow: usize;
+  dvColumn: usize;
+}
+
+/** Where the matrices of a position of the batch lie. */
+@unmanaged
+class Offsets {
+  q: usize;
+  k: usize;
+  v: usize;
+  mask: usize;
+  y: usize;
+  g: usize;
+  dq: usize;
+  dk: usize;
+  dv: usize;
+  /** Which matrix of weights this is among those that differ in what is dropped. */
+  weights: i32;
+}
+
+/** Bytes of `count` values, as whole tiles. */
+@inline
+function paddedBytes<T>(count: i32): usize {
+  return (<usize>count * sizeof<T>() + TILE_ROW - 1) & ~(TILE_ROW - 1);
+}
+
+/** Bytes of packed panels. */
+@inline
+function panelBytes<T>(columns: i32, depth: i32): usize {
+  return paddedBytes<T>(columns) / TILE_ROW * panelStride(depth);
+}
+
+/** The size of blocks, a multiple of `grain` up to `limit`, into which `count` divides evenly. */
+@inline
+function blockSize(count: i32, limit: i32, grain: i32): i32 {
+  const blocks = (count + limit - 1) / limit;
+  const size = (count + blocks - 1) / blocks;
+  return (size + grain - 1) / grain * grain;
+}
+
+@inline
+function queryBlock(queries: i32): i32 {
+  return min(queries, blockSize(queries, QUERY_BLOCK, 12));
+}
+
+@inline
+function keyBlock<T>(keys: i32): i32 {
+  return min(keys, blockSize(keys, KEY_BLOCK, TILE_ROW / sizeof<T>()));
+}
+
+/** Bytes of the random numbers for a row of a block. */
+const RANDOM: i32 = 4 * (KEY_BLOCK + 8);
+
+/** A row of numbers to add to the scores: those of the mask, or 0 and -∞ for true and false. */
+function biasRow<T>(mask: usize, stride: usize, count: i32, kind: i32, out: usize): void {
+  if (kind != BOOL_MASK) {
+    for (; count > 0; --count, mask += stride, out += sizeof<T>()) store<T>(out, load<T>(mask));
+    return;
+  }
+  const lowest = v128.splat<T>(-<T>Infinity);
+  const zero = i64x2(0, 0);
+  if (stride == 1) {
+    for (; count >= 4; count -= 4, mask += 4) {
+      const words = i32x4.extend_low_i16x8_u(i16x8.extend_low_i8x16_u(v128.load32_zero(mask)));
+      const forbidden = i32x4.eq(words, zero);
+      if (sizeof<T>() == 4) {
+        v128.store(out, v128.and(forbidden, lowest));
+        out += 16;
+      } else {
+        v128.store(out, v128.and(i64x2.extend_low_i32x4_s(forbidden), lowest));
+        v128.store(out, v128.and(i64x2.extend_high_i32x4_s(forbidden), lowest), 16);
+        out += 32;
+      }
+    }
+  }
+  for (; count > 0; --count, mask += stride, out += sizeof<T>()) {
+    store<T>(out, load<u8>(mask) ? 0 as T : -<T>Infinity);
+  }
+}
+
+/**
+ * Turns a row of products, whole vectors of it, into scores, -∞ from `count` on and where the bias is; returns their
+ * maximum by lanes, disregarding NaN.
+ */
+@inline
+function scoreRow<T>(row: usize, bytes: usize, count: i32, factor: v128, bias: usize): v128 {
+  const lowest = v128.splat<T>(-<T>Infinity);
+  let maximum = lowest;
+  for (let x: usize = 0; x < bytes; x += 16, count -= lanes<T>()) {
+    let score = v128.mul<T>(v128.load(row + x), factor);
+    if (bias) {
+      // What is forbidden stays so, whatever the score: also where that is NaN.
+      const added = v128.load(bias + x);
+      score = v128.bitselect(lowest, v128.add<T>(score, added), v128.eq<T>(added, lowest));
+    }
+    if (count < lanes<T>()) {
+      const lane = sizeof<T>() == 4 ? i32x4(0, 1, 2, 3) : i32x4(0, 0, 1, 1);
+      score = v128.bitselect(score, lowest, i32x4.lt_s(lane, i32x4.splat(count)));
+    }
+    v128.store(row + x, score);
+    maximum = v128.pmax<T>(maximum, score);
+  }
+  return maximum;
+}
+
+/** Draws the numbers that decide what is dropped of a row of weights from `key` on; returns where they begin. */
+function drawRow(call: Attention, weights: i32, query: i32, key: i32, count: i32, out: usize): usize {
+  // The place of the weight among all of them, four to a counter.
+  const place = (<u64>weights * call.queries + query) * call.keys + key;
+  const skipped = <i32>(place & 3);
+  const counter = ((<u64>call.counterHigh << 32) | call.counterLow) + (place >> 2);
+  randomUniform_f32(out, count + skipped, call.seedLow, call.seedHigh, <u32>counter, <u32>(counter >> 32));
+  return out + 4 * skipped;
+}
+
+/** Which lanes are kept, by the numbers drawn for them. */
+@inline
+function keptLanes<T>(random: usize, dropout: v128): v128 {
+  if (sizeof<T>() == 4) return f32x4.ge(v128.load(random), dropout);
+  return i64x2.extend_low_i32x4_s(f32x4.ge(v128.load64_zero(random), dropout));
+}
+
+/** Whether all of a matrix is finite. */
+function isFinite<T>(matrix: usize, rowStride: usize, columnStride: usize, rows: i32, columns: i32): bool {
+  const zero = i64x2(0, 0);
+  let sum = zero;
+  for (; rows > 0; --rows, matrix += rowStride) {
+    if (columnStride == sizeof<T>()) {
+      for (let left = columns, x = matrix; left > 0; left -= lanes<T>(), x += 16) {
+        sum = multiplyAdd<T>(loadUpTo<T>(x, left, zero), zero, sum);
+      }
+    } else {
+      for (let left = columns, x = matrix; left > 0; --left, x += columnStride) {
+        sum = multiplyAdd<T>(v128.load_splat<T>(x), zero, sum);
+      }
+    }
+  }
+  // 0 · ∞ and 0 · NaN are NaN.
+  return v128.all_true<i64>(v128.eq<T>(sum, sum));
+}
+
+/** C = A · B or C += A · B, where a zero in A makes no product with B, not even with NaN. */
+function multiplyAnnihilating<T>(
+  a: usize, rowStrideA: usize, columnStrideA: usize, b: usize, rowStrideB: usize, columnStrideB: usize,
+  c: usize, rowStrideC: usize, m: i32, n: i32, k: i32, accumulate: bool,
+): void {
+  for (; m > 0; --m, a += rowStrideA, c += rowStrideC) {
+    if (!accumulate) memory.fill(c, 0, <usize>n * sizeof<T>());
+    for (let l = 0; l < k; ++l) {
+      const factor = load<T>(a + <usize>l * columnStrideA);
+      if (factor == 0) continue;
+      let from = b + <usize>l * rowStrideB;
+      for (let x: usize = 0; x < <usize>n * sizeof<T>(); x += sizeof<T>(), from += columnStrideB) {
+        store<T>(c + x, (load<T>(c + x) + factor * load<T>(from)) as T);
+      }
+    }
+  }
+}
+
+/** C = A · B or C += A · B for packed panels of B that lie `stride` apart. */
+function multiplyPacked<T>(
+  a: usize, rowStrideA: usize, columnStrideA: usize, b: usize, stride: usize, c: usize, rowStrideC: usize,
+  m: i32, n: i32, k: i32, accumulate: bool, workspace: usize,
+): void {
+  const panels = n / (TILE_ROW / sizeof<T>());
+  const packA = packsRows<T>(n, columnStrideA);
+  for (let start = 0; start < k; start += DEPTH) {
+    multiplyPanels<T>(
+      a, rowStrideA, columnStrideA, packA, b, stride, TILE_ROW, b + <usize>panels * stride,
+      c, rowStrideC, m, panels, n % (TILE_ROW / sizeof<T>()), min(k - start, DEPTH), accumulate || start > 0,
+      workspace,
+    );
+    a += <usize>DEPTH * columnStrideA;
+    b += <usize>DEPTH * TILE_ROW;
+  }
+}
+
+/** What is known of a row of scores so far. */
+@unmanaged
+class RowState {
+  maximum: f64;
+  /** The sum of e^(score - maximum). */
+  sum: f64;
+}
+
+/** 1 / sum of a row; 0 for one that sees nothing. */
+@inline
+function inverseOf<T>(sum: f64): T {
+  return sum == 0 ? 0 as T : <T>(1 / sum);
+}
+
+@inline
+function largestLane<T>(v: v128): T {
+  v = v128.pmax<T>(v, v128.shuffle<f64>(v, v, 1, 0));
+  if (sizeof<T>() == 4) v = v128.pmax<T>(v, v128.shuffle<T>(v, v, 1, 0, 3, 2));
+  return v128.extract_lane<T>(v, 0);
+}
+
+/** A row times a factor, in place. */
+@inline
+function scaleRow<T>(row: usize, count: i32, factor: v128): void {
+  for (; count > 0; count -= lanes<T>(), row += 16) {
+    storeUpTo<T>(row, v128.mul<T>(loadUpTo<T>(row, count, factor), factor), count);
+  }
+}
+
+/**
+ * Turns a block of products Q Kᵀ into weights that lack the factor 1 / sum, in place, and carries the rows' states on;
+ * what is in Y is scaled to the new maxima. `seen` keys from `key` on, of which causal queries see fewer.
+ */
+function weightRows<T>(
+  call: Attention, weights: i32, mask: usize, scores: usize, scoreStride: usize, query: i32, rows: i32,
+  key: i32, seen: i32, states: usize, y: usize, bias: usize, random: usize,
+): void {
+  const factor = v128.splat<T>(<T>call.factor);
+  const dropout = f32x4.splat(call.dropout);
+  const kept = v128.splat<T>(<T>call.kept);
+  const bytes = paddedBytes<T>(seen);
+  for (let r = 0; r < rows; ++r) {
+    if (call.maskKind != NO_MASK && (r == 0 || call.maskRow != 0)) {
+      biasRow<T>(mask + <usize>r * call.maskRow, call.maskColumn, seen, call.maskKind, bias);
+    }
+    const count = call.causal ? min(seen, query + r + 1 - key) : seen;
+    const block = largestLane<T>(scoreRow<T>(scores, bytes, count, factor, call.maskKind != NO_MASK ? bias : 0));
+    const state = changetype<RowState>(states);
+    const before = <T>state.maximum;
+    const maximum = block > before ? block : before;
+    // Where nothing was seen yet, all exponentials are to be 0.
+    const subtracted = v128.splat<T>(maximum == -<T>Infinity ? 0 as T : maximum);
+    let sum = state.sum;
+    if (maximum != before) {
+      state.maximum = <f64>maximum;
+      if (key > 0) {
+        const correction = flushedExponential<T>(below<T>(v128.splat<T>(before), subtracted));
+        sum *= <f64>v128.extract_lane<T>(correction, 0);
+        scaleRow<T>(y, call.valueDim, correction);
+      }
+    }
+    let drawn: usize = 0;
+    if (call.dropout > 0 && count > 0) drawn = drawRow(call, weights, query + r, key, count, random);
+    let first = i64x2(0, 0);
+    let second = first;
+    for (let x: usize = 0; x < bytes; ) {
+      // A few vectors share one entry into the running sum, which costs more than they do.
+      let group = i64x2(0, 0);
+      for (const end = min(x + 8 * 16, bytes); x < end; x += 16) {
+        let weight = flushedExponential<T>(below<T>(v128.load(scores + x), subtracted));
+        group = v128.add<T>(group, weight);
+        if (drawn) {
+          weight = v128.and(v128.mul<T>(weight, kept), keptLanes<T>(drawn + x / sizeof<T>() * 4, dropout));
+        }
+        v128.store(scores + x, weight);
+      }
+      second = addToSecond<T>(second, first, group);
+      first = addToFirst<T>(first, group);
+    }
+    state.sum = sum + total<T>(first, second);
+    states += offsetof<RowState>();
+    scores += scoreStride;
+    y += call.yRow;
+  }
+}
+
+function forward<T>(call: Attention, from: i32, to: i32, queryFrom: i32, queryTo: i32, workspace: usize): void {
+  const queries = call.queries;
+  const keys = call.keys;
+  const keyDim = call.keyDim;
+  const valueDim = call.valueDim;
+  const tileColumns = TILE_ROW / sizeof<T>();
+  const queryStep = queryBlock(queries);
+  const keyStep = keyBlock<T>(keys);
+  const scoreStride = paddedBytes<T>(keyStep);
+  const stride = panelStride(keyDim);
+  const scores = workspace + PANEL_WORKSPACE;
+  const bias = scores + <usize>queryStep * scoreStride;
+  const random = bias + scoreStride;
+  const keyPanels = random + RANDOM;
+  const valuePanels = keyPanels + panelBytes<T>(keyStep, keyDim);
+  const states = valuePanels + panelBytes<T>(valueDim, keyStep);
+  const keysSeen = call.causal ? min(keys, queryTo) : keys;
+  const masks = call.maskKind != NO_MASK || call.causal || call.dropout > 0;
+
+  for (let position = from; position < to; ++position) {
+    const at = changetype<Offsets>(call.offsets + <usize>position * offsetof<Offsets>());
+    const q = call.q + at.q;
+    const k = call.k + at.k;
+    const v = call.v + at.v;
+    const mask = call.mask + at.mask;
+    const y = call.y + at.y;
+    const annihilating: bool = masks && !isFinite<T>(v, call.vRow, call.vColumn, keys, valueDim);
+    for (let query = queryFrom; query < queryTo; ++query) {
+      const state = changetype<RowState>(states + <usize>(query - queryFrom) * offsetof<RowState>());
+      state.maximum = -Infinity;
+      state.sum = 0;
+    }
+    for (let key = 0; key < keysSeen; key += keyStep) {
+      const width = min(keyStep, keys - key);
+      const values = v + <usize>key * call.vRow;
+      const step = panelStride(width);
+      packPanels<T>(k + <usize>key * call.kRow, call.kColumn, call.kRow, keyPanels, stride, width, keyDim);
+      packPanels<T>(values, call.vRow, call.vColumn, valuePanels, step, valueDim, width);
+      for (let query = queryFrom; query < queryTo; query += queryStep) {
+        const rows = min(queryStep, queryTo - query);
+        const seen = call.causal ? min(width, query + rows - key) : width;
+        if (seen <= 0) continue;
+        multiplyPacked<T>(
+          q + <usize>query * call.qRow, call.qRow, call.qColumn, keyPanels, stride, scores, scoreStride,
+          rows, (seen + tileColumns - 1) / tileColumns * tileColumns, keyDim, false, workspace,
+        );
+        const target = y + <usize>query * call.yRow;
+        weightRows<T>(
+          call, at.weights, mask + <usize>query * call.maskRow + <usize>key * call.maskColumn,
+          scores, scoreStride, query, rows, key, seen,
+          states + <usize>(query - queryFrom) * offsetof<RowState>(), target, bias, random,
+        );
+        if (annihilating) {
+          multiplyAnnihilating<T>(
+            scores, scoreStride, sizeof<T>(), values, call.vRow, call.vColumn, target, call.yRow,
+            rows, valueDim, seen, key > 0,
+          );
+        } else {
+          multiplyPacked<T>(
+            scores, scoreStride, sizeof<T>(), valuePanels, step, target, call.yRow,
+            rows, valueDim, seen, key > 0, workspace,
+          );
+        }
+      }
+    }
+    let statistics = call.statistics + (<usize>position * queries + queryFrom) * 2 * sizeof<T>();
+    for (let query = queryFrom; query < queryTo; ++query) {
+      const state = changetype<RowState>(states + <usize>(query - queryFrom) * offsetof<RowState>());
+      const inverse = inverseOf<T>(state.sum);
+      scaleRow<T>(y + <usize>query * call.yRow, valueDim, v128.splat<T>(inverse));
+      store<T>(statistics, state.maximum == -Infinity ? 0 as T : <T>state.maximum);
+      store<T>(statistics, inverse, sizeof<T>());
+      statistics += 2 * sizeof<T>();
+    }
+  }
+}
+
+/**
+ * Y and the statistics of the positions and queries in the given ranges. `call` is the address of an Attention,
+ * `workspace` that of scratch memory of `attentionWorkspace_f32` bytes.
+ */
+export function attention_f32(
+  call: usize, from: i32, to: i32, queryFrom: i32, queryTo: i32, workspace: usize,
+): void {
+  forward<f32>(changetype<Attention>(call), from, to, queryFrom, queryTo, workspace);
+}
+
+/** `attention_f32` in f64. */
+export function attention_f64(
+  call: usize, from: i32, to: i32, queryFrom: i32, queryTo: i32, workspace: usize,
+): void {
+  forward<f64>(changetype<Attention>(call), from, to, queryFrom, queryTo, workspace);
+}
+
+/**
+ * The sums of g · y over the columns, for each row: in the order in which tiles form g · Vᵀ, so that where a query sees
+ * one key alone, for which y = v, both are equal.
+ */
+function rowProducts<T>(
+  g: usize, gRow: usize, gColumn: usize, y: usize, yRow: usize, rows: i32, columns: i32, out: usize, workspace: usize,
+): void {
+  const zero = i64x2(0, 0);
+  const packed = workspace + DEPTH * 16;
+  for (; rows > 0; rows -= lanes<T>(), out += 16) {
+    const height = min(rows, lanes<T>());
+    let result = zero;
+    for (let start = 0; start < columns; start += DEPTH) {
+      const depth = min(columns - start, DEPTH);
+      pack<T>(g + <usize>start * gColumn, gRow, gColumn, workspace, height, lanes<T>(), depth);
+      pack<T>(y + <usize>start * sizeof<T>(), yRow, sizeof<T>(), packed, height, lanes<T>(), depth);
+      let sum = zero;
+      for (let x: usize = 0; x < <usize>depth * 16; x += 16) {
+        const factor = v128.load(workspace + x);
+        // Nothing comes of a cotangent of 0, whatever y is.
+        sum = multiplyAdd<T>(factor, v128.and(v128.load(packed + x), v128.ne<T>(factor, zero)), sum);
+      }
+      result = v128.add<T>(result, sum);
+    }
+    v128.store(out, result);
+    g += <usize>lanes<T>() * gRow;
+    y += <usize>lanes<T>() * yRow;
+  }
+}
+
+/**
+ * Turns a block of products Q Kᵀ into weights, as they are after dropout, and a block of products g Vᵀ (address 0 for
+ * none) into the cotangents of the products Q Kᵀ, both in place.
+ */
+function cotangentRows<T>(
+  call: Attention, weights: i32, mask: usize, scores: usize, products: usize, scoreStride: usize, query: i32, rows: i32,
+  key: i32, seen: i32, statistics: usize, sums: usize, bias: usize, random: usize,
+): void {
+  const factor = v128.splat<T>(<T>call.factor);
+  const dropout = f32x4.splat(call.dropout);
+  const kept = v128.splat<T>(<T>call.kept);
+  const bytes = paddedBytes<T>(seen);
+  for (let r = 0; r < rows; ++r) {
+    if (call.maskKind != NO_MASK && (r == 0 || call.maskRow != 0)) {
+      biasRow<T>(mask + <usize>r * call.maskRow, call.maskColumn, seen, call.maskKind, bias);
+    }
+    const count = call.causal ? min(seen, query + r + 1 - key) : seen;
+    scoreRow<T>(scores, bytes, count, factor, call.maskKind != NO_MASK ? bias : 0);
+    const maximum = v128.load_splat<T>(statistics);
+    const inverse = v128.load_splat<T>(statistics, sizeof<T>());
+    const sum = v128.load_splat<T>(sums);
+    let drawn: usize = 0;
+    if (call.dropout > 0 && count > 0) drawn = drawRow(call, weights, query + r, key, count, random);
+    for (let x: usize = 0; x < bytes; x += 16) {
+      const weight = v128.mul<T>(flushedExponential<T>(below<T>(v128.load(scores + x), maximum)), inverse);
+      const keep = drawn ? keptLanes<T>(drawn + x / sizeof<T>() * 4, dropout) : i64x2(-1, -1);
+      v128.store(scores + x, drawn ? v128.and(v128.mul<T>(weight, kept), keep) : weight);
+      if (!products) continue;
+      let product = v128.load(products + x);
+      if (drawn) product = v128.and(v128.mul<T>(product, kept), keep);
+      const cotangent = annihilate<T>(weight, v128.sub<T>(product, sum));
+      v128.store(products + x, v128.mul<T>(cotangent, factor));
+    }
+    statistics += 2 * sizeof<T>();
+    sums += sizeof<T>();
+    scores += scoreStride;
+    if (products) products += scoreStride;
+  }
+}
+
+function clearRows<T>(matrix: usize, rowStride: usize, rows: i32, columns: i32): void {
+  const zero = i64x2(0, 0);
+  for (; rows > 0; --rows, matrix += rowStride) {
+    for (let left = columns, x = matrix; left > 0; left -= lanes<T>(), x += 16) storeUpTo<T>(x, zero, left);
+  }
+}
+
+/** C += A · B, where B is packed first unless zeros in A are to annihilate it. */
+function addProduct<T>(
+  annihilating: bool, a: usize, rowStrideA: usize, columnStrideA: usize, b: usize, rowStrideB: usize,
+  columnStrideB: usize, c: usize, rowStrideC: usize, m: i32, n: i32, k: i32, panels: usize, workspace: usize,
+): void {
+  if (annihilating) {
+    multiplyAnnihilating<T>(
+      a, rowStrideA, columnStrideA, b, rowStrideB, columnStrideB, c, rowStrideC, m, n, k, true,
+    );
+    return;
+  }
+  const stride = panelStride(k);
+  packPanels<T>(b, rowStrideB, columnStrideB, panels, stride, n, k);
+  multiplyPacked<T>(a, rowStrideA, columnStrideA, panels, stride, c, rowStrideC, m, n, k, true, workspace);
+}
+
+function backward<T>(
+  call: Attention, from: i32, to: i32, queryFrom: i32, queryTo: i32, keyFrom: i32, keyTo: i32, workspace: usize,
+): void {
+  const queries = call.queries;
+  const keys = call.keys;
+  const keyDim = call.keyDim;
+  const valueDim = call.valueDim;
+  const tileColumns = TILE_ROW / sizeof<T>();
+  const queryStep = queryBlock(queries);
+  const keyStep = keyBlock<T>(keys);
+  const scoreStride = paddedBytes<T>(keyStep);
+  const keyStride = panelStride(keyDim);
+  const valueStride = panelStride(valueDim);
+  const block = <usize>queryStep * scoreStride;
+  const scores = workspace + PANEL_WORKSPACE;
+  const bias = scores + block;
+  const random = bias + scoreStride;
+  const keyPanels = random + RANDOM;
+  const valuePanels = keyPanels + panelBytes<T>(keyStep, keyDim);
+  const panels = valuePanels + panelBytes<T>(keyStep, valueDim);
+  const products = panels + panelBytes<T>(max(keyDim, valueDim), max(queryStep, keyStep));
+  const sums = products + block;
+  const masks = call.maskKind != NO_MASK || call.causal || call.dropout > 0;
+  const towardsScores = call.dq != 0 || call.dk != 0;
+
+  for (let position = from; position < to; ++position) {
+    const at = changetype<Offsets>(call.offsets + <usize>position * offsetof<Offsets>());
+    const q = call.q + at.q;
+    const k = call.k + at.k;
+    const v = call.v + at.v;
+    const g = call.g + at.g;
+    const mask = call.mask + at.mask;
+    const dq = call.dq + at.dq;
+    const dk = call.dk + at.dk;
+    const dv = call.dv + at.dv;
+    const statistics = call.statistics + <usize>position * queries * 2 * sizeof<T>();
+    const annihilating: bool = masks && !(
+      isFinite<T>(q, call.qRow, call.qColumn, queries, keyDim) &&
+      isFinite<T>(k, call.kRow, call.kColumn, keys, keyDim) &&
+      isFinite<T>(g, call.gRow, call.gColumn, queries, valueDim)
+    );
+    if (towardsScores) {
+      rowProducts<T>(
+        g + <usize>queryFrom * call.gRow, call.gRow, call.gColumn, call.y + at.y + <usize>queryFrom * call.yRow,
+        call.yRow, queryTo - queryFrom, valueDim, sums, workspace,
+      );
+    }
+    if (call.dq) clearRows<T>(dq + <usize>queryFrom * call.dqRow, call.dqRow, queryTo - queryFrom, keyDim);
+    if (call.dk) clearRows<T>(dk + <usize>keyFrom * call.dkRow, call.dkRow, keyTo - keyFrom, keyDim);
+    if (call.dv) clearRows<T>(dv + <usize>keyFrom * call.dvRow, call.dvRow, keyTo - keyFrom, valueDim);
+    for (let key = keyFrom; key < keyTo; key += keyStep) {
+      const width = min(keyStep, keyTo - key);
+      const keysHere = k + <usize>key * call.kRow;
+      packPanels<T>(keysHere, call.kColumn, call.kRow, keyPanels, keyStride, width, keyDim);
+      if (towardsScores) {
+        packPanels<T>(
+          v + <usize>key * call.vRow, call.vColumn, call.vRow, valuePanels, valueStride, width, valueDim,
+        );
+      }
+      for (let query = queryFrom; query < queryTo; query += queryStep) {
+        const rows = min(queryStep, queryTo - query);
+        const seen = call.causal ? min(width, query + rows - key) : width;
+        if (seen <= 0) continue;
+        const columns = (seen + tileColumns - 1) / tileColumns * tileColumns;
+        const queriesHere = q + <usize>query * call.qRow;
+        const cotangents = g + <usize>query * call.gRow;
+        multiplyPacked<T>(
+          queriesHere, call.qRow, call.qColumn, keyPanels, keyStride, scores, scoreStride,
+          rows, columns, keyDim, false, workspace,
+        );
+        if (towardsScores) {
+          multiplyPacked<T>(
+            cotangents, call.gRow, call.gColumn, valuePanels, valueStride, products, scoreStride,
+            rows, columns, valueDim, false, workspace,
+          );
+        }
+        cotangentRows<T>(
+          call, at.weights, mask + <usize>query * call.maskRow + <usize>key * call.maskColumn,
+          scores, towardsScores ? products : 0, scoreStride, query, rows, key, seen,
+          statistics + <usize>query * 2 * sizeof<T>(), sums + <usize>(query - queryFrom) * sizeof<T>(), bias, random,
+        );
+        if (call.dv) {
+          addProduct<T>(
+            annihilating, scores, sizeof<T>(), scoreStride, cotangents, call.gRow, call.gColumn,
+            dv + <usize>key * call.dvRow, call.dvRow, seen, valueDim, rows, panels, workspace,
+          );
+        }
+        if (call.dk) {
+          addProduct<T>(
+            annihilating, products, sizeof<T>(), scoreStride, queriesHere, call.qRow, call.qColumn,
+            dk + <usize>key * call.dkRow, call.dkRow, seen, keyDim, rows, panels, workspace,
+          );
+        }
+        if (call.dq) {
+          addProduct<T>(
+            annihilating, products, scoreStride, sizeof<T>(), keysHere, call.kRow, call.kColumn,
+            dq + <usize>query * call.dqRow, call.dqRow, rows, keyDim, seen, panels, workspace,
+          );
+        }
+      }
+    }
+  }
+}
+
+/**
+ * The products of the cotangent of Y with the Jacobians towards Q, K and V, where wanted, of the positions in a range.
+ * Towards Q the queries may be divided among calls, each of which takes all keys; towards K and V the keys, each of
+ * which takes all queries; a call for products of both kinds takes all of both.
+ */
+export function attentionBackward_f32(
+  call: usize, from: i32, to: i32, queryFrom: i32, queryTo: i32, keyFrom: i32, keyTo: i32, workspace: usize,
+): void {
+  backward<f32>(changetype<Attention>(call), from, to, queryFrom, queryTo, keyFrom, keyTo, workspace);
+}
+
+/** `attentionBackward_f32` in f64. */
+export function attentionBackward_f64(
+  call: usize, from: i32, to: i32, queryFrom: i32, queryTo: i32, keyFrom: i32, keyTo: i32, workspace: usize,
+): void {
+  backward<f64>(changetype<Attention>(call), from, to, queryFrom, queryTo, keyFrom, keyTo, workspace);
+}
+
+/** Enough for either pass. */
+@inline
+function workspaceBytes<T>(queries: i32, keys: i32, keyDim: i32, valueDim: i32): usize {
+  const queryStep = queryBlock(queries);
+  const keyStep = keyBlock<T>(keys);
+  const scoreStride = paddedBytes<T>(keyStep);
+  const dim = max(keyDim, valueDim);
+  const panels = max(panelBytes<T>(dim, max(queryStep, keyStep)), panelBytes<T>(keyStep, dim));
+  return PANEL_WORKSPACE + (2 * <usize>queryStep + 1) * scoreStride + <usize>RANDOM + 3 * panels +
+    <usize>queries * offsetof<RowState>() + 16;
+}
+
+/** Bytes of scratch memory that the kernels of attention use: a multiple of 16. */
+export function attentionWorkspace_f32(queries: i32, keys: i32, keyDim: i32, valueDim: i32): usize {
+  return workspaceBytes<f32>(queries, keys, keyDim, valueDim);
+}
+
+export function attentionWorkspace_f64(queries: i32, keys: i32, keyDim: i32, valueDim: i32): usize {
+  return workspaceBytes<f64>(queries, keys, keyDim, valueDim);
+}
