@@ -2,7 +2,6 @@
 // cotangents. `out` may be the same memory as an input.
 import { addToFirst, addToSecond, total } from "./accumulator";
 import { flushedExponential, isBelowOrdinary, ordinaryExponential } from "./exponential";
-import { rowMoment } from "./moment";
 import { logarithm } from "./reproducible";
 import { loadUpTo, storeUpTo } from "./rest";
 import { lanes } from "./simd";
@@ -190,6 +189,19 @@ function softmaxBackward<T>(cotangent: usize, output: usize, out: usize, rows: i
   }
 }
 
+/** The sum of a row. */
+function rowSum<T>(x: usize, count: i32): f64 {
+  let first = i64x2(0, 0);
+  let second = first;
+  for (; count >= lanes<T>(); count -= lanes<T>(), x += 16) {
+    const value = v128.load(x);
+    second = addToSecond<T>(second, first, value);
+    first = addToFirst<T>(first, value);
+  }
+  const rest = count > 0 ? loadUpTo<T>(x, count, i64x2(0, 0)) : i64x2(0, 0);
+  return total<T>(addToFirst<T>(first, rest), addToSecond<T>(second, first, rest));
+}
+
 /** g - e^y sum */
 @inline
 function withoutShare<T>(g: v128, y: v128, sum: v128): v128 {
@@ -200,7 +212,7 @@ function withoutShare<T>(g: v128, y: v128, sum: v128): v128 {
 function logSoftmaxBackward<T>(cotangent: usize, output: usize, out: usize, rows: i32, count: i32): void {
   const zero = i64x2(0, 0);
   for (; rows > 0; rows--) {
-    const sum = v128.splat<T>(<T>rowMoment<T>(false, cotangent, count, 0));
+    const sum = v128.splat<T>(<T>rowSum<T>(cotangent, count));
     let left = count;
     if (sizeof<T>() == 4) {
       for (; left >= 8; left -= 8, cotangent += 32, output += 32, out += 32) {
