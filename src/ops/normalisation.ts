@@ -111,8 +111,8 @@ function secondPass(k: Tensor, h: Tensor, x: Tensor, settings: Normalisation): T
   const rows = { axis: rowAxes(x, settings.axes), keepDims: true }
   const [pulledK, pulledH] = [normaliseBackward([k, x], settings), normaliseBackward([h, x], settings)]
   const alongRow = timesNormalised(mean(annihilateBoth(pulledH, k), rows), x, settings)
-  const alongK = annihilate(pulledK, mean(timesNormalised(h, x, settings), rows))
-  const alongH = annihilate(pulledH, mean(timesNormalised(k, x, settings), rows))
+  const alongK = annihilateBoth(pulledK, mean(timesNormalised(h, x, settings), rows))
+  const alongH = annihilateBoth(pulledH, mean(timesNormalised(k, x, settings), rows))
   return annihilate(neg(add(alongRow, add(alongK, alongH))), factors(x, settings))
 }
 
