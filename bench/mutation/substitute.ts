@@ -1,7 +1,7 @@
 // Puts a wrong derivative in the place of an operation's own, wherever a function uses the operation.
 
 import { OUTPUT, type TapeNode } from '../../src/core/node.js'
-import { derivativeFor, entryFor, type Operation, withObserver } from '../../src/core/operation.js'
+import { derivativeFor, entryFor, isJoint, type Operation, withObserver } from '../../src/core/operation.js'
 import type { Shape } from '../../src/core/shape.js'
 import type { Tensor } from '../../src/index.js'
 import type { Case } from './catalogue.js'
@@ -54,7 +54,17 @@ function isRecorded(x: Tensor): boolean {
 /** The operation with the wrong rule. It saves whatever there is. */
 function mutantOf(operation: Operation, count: number, rule: WrongRule): Operation {
   const { derivatives, name } = operation
-  if (derivatives === null || 'joint' in derivatives) throw new Error(`${name} has no rules for single inputs`)
+  if (derivatives === null) throw new Error(`${name} has no rules`)
+  if (isJoint(derivatives)) {
+    const joint = (g: Tensor, node: TapeNode) => {
+      const right = (index: number, changes: Changes = {}) =>
+        derivatives.joint(changes.g ?? g, changed(node, index, changes))[index] ?? null
+      return node.parents.map((_, index) =>
+        right(index) === null ? null : wrong(rule, g, node, index, (changes) => right(index, changes) as Tensor),
+      )
+    }
+    return { ...operation, derivatives: { ...derivatives, joint } }
+  }
   return {
     ...operation,
     derivatives: {
@@ -62,28 +72,29 @@ function mutantOf(operation: Operation, count: number, rule: WrongRule): Operati
       rule: (g, node, index) => {
         const own = derivativeFor(derivatives, index)
         if (own === null) throw new Error(`${name} has no rule for input ${index}`)
-        const right = (changes: Changes = {}) => own.rule(changes.g ?? g, changed(node, index, changes), index)
-        const call: Call = {
-          g,
-          inputs: node.saved.slice(0, -1) as Tensor[],
-          output: node.output,
-          index,
-          inputShape: node.inputShape(index),
-          attributes: node.attributes,
-          right,
-        }
-        return rule(call) ?? right()
+        return wrong(rule, g, node, index, (changes = {}) =>
+          own.rule(changes.g ?? g, changed(node, index, changes), index),
+        )
       },
     },
   }
 }
 
+/** What a wrong rule gives; the right product where the mutant is none. */
+function wrong(rule: WrongRule, g: Tensor, node: TapeNode, index: number, right: Call['right']): Tensor {
+  const inputs = node.saved.slice(0, node.parents.length) as Tensor[]
+  const { output, attributes } = node
+  return rule({ g, inputs, output, index, inputShape: node.inputShape(index), attributes, right }) ?? right()
+}
+
 /** The entry as the right rule sees it. */
 function changed(node: TapeNode, index: number, changes: Changes): TapeNode {
-  const { inputs = node.saved.slice(0, -1), output = node.output, attributes = node.attributes, inputShape } = changes
+  const count = node.parents.length
+  const { inputs = node.saved.slice(0, count), output = node.output, attributes = node.attributes } = changes
+  const { inputShape } = changes
   const inputShapes = node.inputShapes.map((shape, i) => (i === index ? (inputShape ?? shape) : shape))
   return Object.create(node, {
-    saved: { value: [...inputs, output] },
+    saved: { value: [...inputs, ...node.saved.slice(count, -1), output] },
     inputShapes: { value: inputShapes },
     attributes: { value: attributes },
   })

@@ -21,7 +21,6 @@ export const products: Mistakes = {
     ],
   ],
   attention: [
-    ['⟨g, a⟩ dropped', ({ g, output }) => w.mul(g, output), { operation: 'softmax' }],
-    ['keys for queries', swapped, { ...at(attention as Pair, square, square), operation: 'matmul' }],
+    ['keys for queries', swapped, { ...at(attention as Pair, square, square), operation: 'scaledDotProductAttention' }],
   ],
 }

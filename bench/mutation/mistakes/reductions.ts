@@ -2,7 +2,7 @@
 import type { Tensor } from '../../../src/index.js'
 import * as w from '../../../src/index.js'
 import type { Call, WrongRule } from '../substitute.js'
-import { at, type Mistakes, square, told, x } from './kit.js'
+import { at, type Mistakes, square, told, towards, x } from './kit.js'
 
 const axesOf = ({ attributes }: Call) => (attributes as { readonly axes: readonly number[] }).axes
 
@@ -65,20 +65,32 @@ export const reductions: Mistakes = {
     ['not centred', told({ centred: false }), { operation: 'normalise' }],
     [
       'not divided by the deviation',
-      ({ g, output }) => w.sub(w.sub(g, rowMean(g)), w.mul(output, rowMean(w.mul(g, output)))),
+      towards(0, ({ right, inputs, attributes }) => w.div(right(), inverseDeviation(inputs, attributes))),
       { operation: 'normalise' },
     ],
     [
       'the variance constant',
-      ({ right, output }) => right({ output: w.zerosLike(output) }),
+      towards(0, ({ g, inputs, attributes }) => {
+        const h = w.mul(g, inputs[1] as Tensor)
+        return w.mul(w.sub(h, rowMean(h)), inverseDeviation(inputs, attributes))
+      }),
       { operation: 'normalise' },
     ],
   ],
   rmsNorm: [
     [
       'the mean square constant',
-      ({ right, output }) => right({ output: w.zerosLike(output) }),
+      towards(0, ({ g, inputs, attributes }) =>
+        w.mul(w.mul(g, inputs[1] as Tensor), inverseDeviation(inputs, attributes)),
+      ),
       { operation: 'normalise' },
     ],
   ],
+}
+
+/** The factor by which a normalisation multiplies each row. */
+function inverseDeviation([rows]: readonly Tensor[], attributes: unknown): Tensor {
+  const { centred, eps } = attributes as { readonly centred: boolean; readonly eps: number }
+  const x = rows as Tensor
+  return w.rsqrt(w.add(rowMean(w.square(centred ? w.sub(x, rowMean(x)) : x)), eps))
 }
