@@ -24,10 +24,15 @@ export class Bench {
   /** Copies values in and returns their address. */
   put(values: Float32Array | Float64Array | Int32Array | Uint8Array): number {
     const address = this.reserve(values.byteLength)
+    this.write(address, values)
+    return address
+  }
+
+  /** Copies values to an address. */
+  write(address: number, values: Float32Array | Float64Array | Int32Array | Uint8Array): void {
     new Uint8Array(this.memory.buffer, address, values.byteLength).set(
       new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
     )
-    return address
   }
 
   float32(address: number, length: number): Float32Array {

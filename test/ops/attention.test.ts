@@ -141,7 +141,7 @@ describe('equals the composed form', () => {
         const expected = composed(...operands, options)
         expectNear(y, expected, near)
         const g = randn(y.shape, { dtype: given.dtype })
-        expected.backward(g)
+        expected.backward(g, { retainGraph: true })
         const gradients = wanted.map((i) => gradOf(leaves[i] as Tensor))
         for (const leaf of leaves) leaf.grad = null
         y.backward(g)
