@@ -11,6 +11,7 @@ export {
   AnomalyError,
   ArgumentError,
   DTypeError,
+  FormatError,
   GradientError,
   IndexError,
   MemoryError,

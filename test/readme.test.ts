@@ -65,6 +65,9 @@ describe('commands', () => {
     'npm run bench:memory -- 2000': () => {
       expect(run('npm', ['run', 'bench:memory', '--', '2000'])).toMatch(/after\s+2000: .* MB resident/)
     },
+    'npm run size': () => {
+      expect(run('npm', ['run', 'size'])).toMatch(/^\| matmul and softmax only .*\d+\.\d \|$/m)
+    },
   }
 
   test('are known', () => expect(commands.filter((command) => runs[command] === undefined)).toEqual([]))

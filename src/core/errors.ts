@@ -33,6 +33,9 @@ export class GradientError extends WengertError {}
 /** The numbers asked for do not fit into the memory that the engine can give. */
 export class MemoryError extends WengertError {}
 
+/** The bytes of a file are not what its format prescribes. */
+export class FormatError extends WengertError {}
+
 /** A thread that took part in an operation failed or ended. */
 export class ThreadError extends WengertError {}
 

@@ -1,7 +1,7 @@
 // Matrix products C = A · B.
 //
-// One register tile does the work: 4 rows by 2 vectors of C, or 6 rows where multiply and add are fused (the plain
-// build needs a register for the product). It broadcasts single values of A, loads whole vectors of B and walks both
+// One register tile does the work: 4 rows by 2 vectors of C, or 6 rows where multiply and add are fused (else the product
+// needs a register). It broadcasts single values of A, loads whole vectors of B and walks both
 // by strides, so small operands are used where they lie. Larger ones are first packed into panels that the caches
 // hold, as in K. Goto and R. A. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008.
 //
@@ -9,10 +9,10 @@
 // not depend on how rows, columns and batches are divided among calls, as long as no piece is narrower than 3 rows or
 // 5 columns: products with one or a few vectors have an order of their own.
 import { advance, offsetOf, outerSteps } from "./layout";
-import { lanes, multiplyAdd } from "./simd";
+import { fused, lanes, multiplyAdd } from "./simd";
 
 /** Rows of the largest register tile. */
-const TILE_ROWS: i32 = ASC_FEATURE_RELAXED_SIMD ? 6 : 4;
+const TILE_ROWS: i32 = 6;
 
 /** Bytes of a row of the register tile: two vectors. */
 const TILE_ROW: i32 = 32;
@@ -35,7 +35,8 @@ const FEW_ROWS: i32 = 16;
 const DIRECT_BYTES_FEW_ROWS: i32 = 256 * 1024;
 
 /** From this many columns on, packing A costs less than it gains. */
-const PACK_COLUMNS: i32 = ASC_FEATURE_RELAXED_SIMD ? 256 : 64;
+const PACK_COLUMNS: i32 = 64;
+const PACK_COLUMNS_FUSED: i32 = 256;
 
 /** Terms of a block in products with vectors: four rows of them (16 KiB in f32) are read again for each vector. */
 const VECTOR_DEPTH: i32 = 1024;
@@ -193,23 +194,20 @@ function tilesOf6<T>(
   tiles<T>(true, false, a, rowStrideA, stepA, b, panelStride, stepB, c, rowStrideC, rows, panels, k, accumulate);
 }
 
-/** The tiles of one strip of rows, by the fastest loop of this build that fits. */
+/** The tiles of one strip of rows, by the fastest loop that fits. */
 @inline
 function strip<T>(
   six: bool, packed: bool,
   a: usize, rowStrideA: usize, stepA: usize, b: usize, panelStride: usize, stepB: usize,
   c: usize, rowStrideC: usize, rows: i32, panels: i32, k: i32, accumulate: bool,
 ): void {
-  if (ASC_FEATURE_RELAXED_SIMD) {
-    if (six) {
-      tilesOf6<T>(a, rowStrideA, stepA, b, panelStride, stepB, c, rowStrideC, rows, panels, k, accumulate);
-      return;
-    }
+  if (six) {
+    tilesOf6<T>(a, rowStrideA, stepA, b, panelStride, stepB, c, rowStrideC, rows, panels, k, accumulate);
   } else if (packed) {
     tilesOf4Packed<T>(a, b, panelStride, c, rowStrideC, panels, k, accumulate);
-    return;
+  } else {
+    tilesOf4<T>(a, rowStrideA, stepA, b, panelStride, stepB, c, rowStrideC, rows, panels, k, accumulate);
   }
-  tilesOf4<T>(a, rowStrideA, stepA, b, panelStride, stepB, c, rowStrideC, rows, panels, k, accumulate);
 }
 
 /**
@@ -323,7 +321,7 @@ function multiplyMatrices<T>(
   const directB = contiguousB && rowStrideB != 0 &&
     <i64>min(k, DEPTH) * n * sizeof<T>() <= (m <= FEW_ROWS ? DIRECT_BYTES_FEW_ROWS : DIRECT_BYTES);
   // With fused multiply-add the tile is as fast with rows of A that are contiguous.
-  const packA = !directB && n >= PACK_COLUMNS && (!ASC_FEATURE_RELAXED_SIMD || columnStrideA != sizeof<T>());
+  const packA = !directB && (fused ? n >= PACK_COLUMNS_FUSED && columnStrideA != sizeof<T>() : n >= PACK_COLUMNS);
   const blockWidth = directB ? n : PANELS * tileColumns;
 
   for (let start = 0; start < k; start += DEPTH) {
@@ -361,7 +359,7 @@ function multiplyMatrices<T>(
       let rowC = block;
       for (let rowsLeft = m; rowsLeft > 0; ) {
         // Strips of 4 where they leave fewer rows missing.
-        const six = ASC_FEATURE_RELAXED_SIMD && rowsLeft > 4 && rowsLeft != 7 && rowsLeft != 8;
+        const six = fused && rowsLeft > 4 && rowsLeft != 7 && rowsLeft != 8;
         const rows = min(rowsLeft, six ? 6 : 4);
         let stripA = rowA;
         let rowStride = rowStrideA;
@@ -424,7 +422,7 @@ function rowsTimesVectors<T>(
       let s2 = s0;
       let s3 = s0;
       let i: usize = 0;
-      if (ASC_FEATURE_RELAXED_SIMD) {
+      if (fused) {
         // Two running sums a row, as the fused operation takes longer than an addition.
         let t0 = s0;
         let t1 = s0;

@@ -1,17 +1,19 @@
 // Random tensors.
 import { empty } from '../core/contiguous.js'
 import { bytesOf, checkDType, isFloating, suffixOf } from '../core/dtype.js'
-import { ArgumentError, DTypeError } from '../core/errors.js'
+import { ArgumentError, DTypeError, showValue } from '../core/errors.js'
+import { checkOptions } from '../core/options.js'
 import { checkInteger, checkShape, type Shape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, tick } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { ELEMENTS, inPieces, isShared } from '../runtime/threads.js'
+import { ELEMENTS, inPieces, isLarge } from '../runtime/threads.js'
 import { checkTensorOptions, finish, type TensorOptions, tensor } from './creation.js'
 
 // The generator: Philox4x32-10, counter based. A draw takes a range of counter values, so that the same seed gives the
 // same numbers on every machine and in any order of threads.
-const generator = { seedLow: 0, seedHigh: 0, counterLow: 0, counterHigh: 0, seeded: false }
+const generator = { seedLow: 0, seedHigh: 0, counterLow: 0, counterHigh: 0 }
+let seeded = false
 
 /** Starts the random numbers anew: the same seed gives the same numbers on every machine. Any whole number. */
 export function manualSeed(seed: number): void {
@@ -20,25 +22,40 @@ export function manualSeed(seed: number): void {
   generator.seedHigh = Math.floor(seed / 2 ** 32) >>> 0
   generator.counterLow = 0
   generator.counterHigh = 0
-  generator.seeded = true
+  seeded = true
 }
 
-/** Where the generator stands. */
+/** Where the generator stands: its seed, and how many blocks it has drawn, as 32-bit halves. */
 export type GeneratorState = Readonly<typeof generator>
 
-/** Where the generator stands now; it is seeded first where it was not. */
-export function generatorState(): GeneratorState {
+/** Where the generator stands now, as numbers that JSON can hold; it is seeded first where it was not. */
+export function getGeneratorState(): GeneratorState {
   seedOnce()
   return { ...generator }
 }
 
-/** Takes the generator back to where it stood. */
-export function restoreGenerator(state: GeneratorState): void {
+/**
+ * Takes the generator back to where it stood: the same numbers follow.
+ *
+ * @throws ArgumentError unless the state is one that `getGeneratorState` returned
+ */
+export function setGeneratorState(state: GeneratorState): void {
+  const op = 'setGeneratorState'
+  const names = Object.keys(generator) as (keyof GeneratorState)[]
+  if (state === undefined) throw new ArgumentError(`${op}: needs what getGeneratorState returned, got undefined`)
+  checkOptions(op, state, names)
+  for (const name of names) {
+    const value = state[name]
+    if (value !== value >>> 0) {
+      throw new ArgumentError(`${op}: ${name} must be a whole number of 32 bits, got ${showValue(value)}`)
+    }
+  }
   Object.assign(generator, state)
+  seeded = true
 }
 
 function seedOnce(): void {
-  if (!generator.seeded) manualSeed(Math.floor(Math.random() * 2 ** 53))
+  if (!seeded) manualSeed(Math.floor(Math.random() * 2 ** 53))
 }
 
 /** The counter's two words after `blocks` more. */
@@ -60,7 +77,7 @@ function fillRandom(family: KernelFamily, out: Tensor, perBlock: number, ...more
     ...[...counterAfter(start / perBlock), ...more],
   ]
   const nanoseconds = family.nanosecondsPerByte * bytes * length
-  if (isShared(nanoseconds)) inPieces(family, suffix, { units: length, multiple: ELEMENTS, nanoseconds, piece })
+  if (isLarge(nanoseconds)) inPieces(family, suffix, { units: length, multiple: ELEMENTS, nanoseconds, piece })
   else family.get(suffix)(...piece(0, length))
   const [low, high] = counterAfter(Math.ceil(length / perBlock))
   generator.counterLow = low

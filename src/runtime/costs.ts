@@ -15,6 +15,11 @@ const NANOSECONDS: Readonly<Record<string, number>> = {
   silu: 0.38,
   softplus: 0.8,
   erf: 0.7,
+  geluBackward: 0.5,
+  geluTanhBackward: 0.6,
+  siluBackward: 0.4,
+  softplusBackward: 0.4,
+  erfBackward: 0.25,
   // Functions of two.
   pow: 5,
   atan2: 5,

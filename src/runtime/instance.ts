@@ -1,4 +1,5 @@
-import { fusedBinary, type KernelName, plainBinary } from './kernels.generated.js'
+import { kernelBinary } from './binary.js'
+import type { KernelName } from './kernels.generated.js'
 
 /** The compiled kernels by name. Every argument is a number: byte addresses, counts, strides in elements, scalars. */
 export type Kernels = Readonly<Record<KernelName, (...numbers: number[]) => number>>
@@ -10,21 +11,6 @@ export interface KernelInstance {
   readonly fused: boolean
   /** First byte that the kernels' own static data does not use. */
   readonly heapBase: number
-}
-
-function decode(base64: string): Uint8Array<ArrayBuffer> {
-  const text = atob(base64)
-  const bytes = new Uint8Array(text.length)
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i)
-  return bytes
-}
-
-let fusedSupport: boolean | undefined
-
-/** Whether this engine accepts the kernels that use fused multiply-add (relaxed SIMD). */
-export function supportsFusedMultiplyAdd(): boolean {
-  fusedSupport ??= WebAssembly.validate(decode(fusedBinary))
-  return fusedSupport
 }
 
 const PAGES = { initial: 16, maximum: 65535 }
@@ -64,7 +50,7 @@ export function compile(fused: boolean, shared: boolean): WebAssembly.Module {
   const key = `${fused} ${shared}`
   let module = modules.get(key)
   if (module === undefined) {
-    const bytes = decode(fused ? fusedBinary : plainBinary)
+    const bytes = kernelBinary(fused)
     if (!shared) {
       const start = bytes.findIndex((_, at) => MEMORY_IMPORT.every((byte, i) => bytes[at + i] === byte))
       bytes[start + MEMORY_IMPORT.length] = BOUNDED

@@ -1,5 +1,6 @@
+import { supportsFusedMultiplyAdd } from './binary.js'
 import { nanosecondsPerByte } from './costs.js'
-import { createMemory, instantiate, type Kernels, supportsFusedMultiplyAdd } from './instance.js'
+import { createMemory, instantiate, type Kernels } from './instance.js'
 import { BLOCK_BYTES } from './job.js'
 import type { KernelName } from './kernels.generated.js'
 

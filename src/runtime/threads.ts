@@ -2,8 +2,9 @@
 // sees threads. Workers are started late, when the work that they could have shared amounts to what starting them
 // costs. Nobody waits for one to start: until it has reported itself ready, the others do everything.
 import { ArgumentError, showValue, ThreadError } from '../core/errors.js'
+import { supportsFusedMultiplyAdd } from './binary.js'
 import { availableParallelism, canStart, maySleep, startWorker, type Worker } from './host.js'
-import { compile, isShared as isSharedMemory, supportsFusedMultiplyAdd } from './instance.js'
+import { compile, isShared } from './instance.js'
 import * as job from './job.js'
 import { blockAddress, getFusedMultiplyAdd, type KernelFamily, kernels, memory } from './kernels.js'
 
@@ -44,7 +45,7 @@ interface Crew {
 
 const state = {
   /** Whether threads can be had, as far as is known. */
-  available: isSharedMemory(memory) && canStart(),
+  available: isShared(memory) && canStart(),
   threads: 1,
   crew: null as Crew | null,
   nextPlace: 0,
@@ -164,7 +165,7 @@ function ended(crew: Crew, place: number, reason: string): void {
  *
  * @throws ThreadError where a worker has ended since
  */
-export function isShared(nanoseconds: number): boolean {
+export function isLarge(nanoseconds: number): boolean {
   return nanoseconds >= tuning.threshold && state.threads > 1 && areReady(nanoseconds)
 }
 
@@ -218,7 +219,7 @@ export interface Divisible {
 }
 
 /**
- * Calls a kernel for all of the work, in pieces that threads share, where `isShared` holds. Results must not depend on
+ * Calls a kernel for all of the work, in pieces that threads share, where `isLarge` holds. Results must not depend on
  * where pieces end, for that depends on the number of threads. Returns when all are done.
  *
  * @throws ThreadError where a thread that took part failed or vanished
