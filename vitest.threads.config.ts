@@ -1,4 +1,4 @@
-// Every test once more with all work, however small, shared by two threads: `vitest run --config vitest.threads.config.ts`.
+// Every test once more with all work, however small, shared by two threads: `npm run test:threads`.
 // Those of memory budgets are left out: they are of a few kilobytes, and small products have no scratch memory.
 import { mergeConfig } from 'vitest/config'
 import base from './vitest.config.js'

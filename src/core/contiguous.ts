@@ -1,7 +1,7 @@
 import { addressOf } from '../memory/arena.js'
 import { newStorage } from '../memory/scope.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { isShared } from '../runtime/threads.js'
+import { isLarge } from '../runtime/threads.js'
 import { bytesOf, type DType } from './dtype.js'
 import { type Shape, sizeOf } from './shape.js'
 import { planRows } from './strides.js'

@@ -3,7 +3,7 @@ import { bytesOf, suffixOf } from '../core/dtype.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import type { KernelFamily } from '../runtime/kernels.js'
-import { ELEMENTS, inPieces, isShared } from '../runtime/threads.js'
+import { ELEMENTS, inPieces, isLarge } from '../runtime/threads.js'
 
 /** Fills `out` by a kernel `(x, out, count)`; both are contiguous. */
 export function mapElements(family: KernelFamily, suffix: string, x: Tensor, out: Tensor): void {
@@ -12,7 +12,7 @@ export function mapElements(family: KernelFamily, suffix: string, x: Tensor, out
   const to = addressOf(out.storage)
   const bytes = bytesOf(x.dtype)
   const nanoseconds = family.nanosecondsPerByte * bytes * length
-  if (isShared(nanoseconds)) {
+  if (isLarge(nanoseconds)) {
     const outBytes = bytesOf(out.dtype)
     inPieces(family, suffix, {
       units: length,
@@ -53,7 +53,7 @@ export function mapPairs(family: KernelFamily, a: Tensor, second: number, out: T
   const suffix = suffixOf(a.dtype)
   const bytes = bytesOf(a.dtype)
   const nanoseconds = family.nanosecondsPerByte * bytes * length
-  if (isShared(nanoseconds)) {
+  if (isLarge(nanoseconds)) {
     inPieces(family, suffix, {
       units: length,
       multiple: ELEMENTS,

@@ -8,7 +8,7 @@ import { checkCount, contiguousStrides, normalizeAxes, type Shape } from '../cor
 import { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import type { KernelFamily } from '../runtime/kernels.js'
-import { ELEMENTS, inPieces, isShared } from '../runtime/threads.js'
+import { ELEMENTS, inPieces, isLarge } from '../runtime/threads.js'
 
 /** Which axes a reduction takes and whether they stay with size 1. */
 export interface ReductionOptions {

@@ -45,7 +45,7 @@ interface Crew {
 
 const state = {
   /** Whether threads can be had, as far as is known. */
-  available: isSharedMemory(memory) && canStart(),
+  available: isShared(memory) && canStart(),
   threads: 1,
   crew: null as Crew | null,
   nextPlace: 0,
@@ -165,7 +165,7 @@ function ended(crew: Crew, place: number, reason: string): void {
  *
  * @throws ThreadError where a worker has ended since
  */
-export function isShared(nanoseconds: number): boolean {
+export function isLarge(nanoseconds: number): boolean {
   return nanoseconds >= tuning.threshold && state.threads > 1 && areReady(nanoseconds)
 }
 
@@ -219,7 +219,7 @@ export interface Divisible {
 }
 
 /**
- * Calls a kernel for all of the work, in pieces that threads share, where `isShared` holds. Results must not depend on
+ * Calls a kernel for all of the work, in pieces that threads share, where `isLarge` holds. Results must not depend on
  * where pieces end, for that depends on the number of threads. Returns when all are done.
  *
  * @throws ThreadError where a thread that took part failed or vanished

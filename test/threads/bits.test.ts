@@ -159,7 +159,12 @@ describe.each([2, 3, 4])('%i threads', (threads) => {
     test('functions of one operand, conversions, copies', () => {
       fc.assert(
         fc.property(tensors, keysOf(functions), fc.double({ noNaN: true }), (x, name, factor) => {
-          expectSameBits(() => [functions[name](x), x.to('int32'), x.gt(0), x.to('float64'), x.scale(factor)])
+          expectSameBits(() => {
+            const leaf = x.clone().requiresGrad_()
+            functions[name](leaf).sum().backward()
+            const derivative = leaf.grad as Tensor
+            return [functions[name](x), derivative, x.to('int32'), x.gt(0), x.to('float64'), x.scale(factor)]
+          })
         }),
       )
     })
