@@ -102,7 +102,7 @@ test('char-lm tells characters better than by their frequencies, and prints what
     readonly losses: [number, number][]
     readonly looks: { readonly testLoss: number; readonly sample: string }[]
   }
-  const { numbers, page, stdout } = await twice<Numbers>('char-lm', '--steps', '60')
+  const { numbers, page, stdout } = await twice<Numbers>('char-lm', '--steps', '20')
   expect(numbers.looks[0]?.testLoss).toBeGreaterThan(4)
   expect(numbers.looks.at(-1)?.testLoss).toBeLessThan(numbers.frequency - 0.3)
   expect(numbers.looks.length).toBeGreaterThan(5)
