@@ -26,7 +26,7 @@ export function copyStrided(
   if (size === 0) return
   const bytes = bytesOf(dtype)
   const kernel = copy.get(String(bytes))
-  const inThreads = isShared(copy.nanosecondsPerByte * bytes * size)
+  const inThreads = isLarge(copy.nanosecondsPerByte * bytes * size)
   if (fromStrides === null && toStrides === null && !inThreads) {
     kernel(from, to, size, 1, 1, 0)
     return

@@ -143,7 +143,7 @@ function multiply(a: Tensor, b: Tensor, transposeA: boolean, transposeB: boolean
   const columnA = strideFromEnd(a, transposeA ? 2 : 1)
   const rowB = strideFromEnd(b, transposeB ? 1 : 2)
   const columnB = strideFromEnd(b, transposeB ? 2 : 1)
-  if (isShared(costOf(a.dtype, out.storage.length, inner)) && layoutFits(layout)) {
+  if (isLarge(costOf(a.dtype, out.storage.length, inner)) && layoutFits(layout)) {
     const places = { a: first, b: second, out: target, layout }
     const strides = { rowA, columnA, rowB, columnB, rowOut }
     multiplyInPieces(product, a.dtype, { ...places, rows, columns, inner, ...strides })

@@ -32,7 +32,7 @@ export function mapBoth(family: KernelFamily, g: Tensor, x: Tensor, out: Tensor)
   const suffix = suffixOf(x.dtype)
   const bytes = bytesOf(x.dtype)
   const nanoseconds = family.nanosecondsPerByte * bytes * length
-  if (isShared(nanoseconds)) {
+  if (isLarge(nanoseconds)) {
     inPieces(family, suffix, {
       units: length,
       multiple: ELEMENTS,
@@ -94,7 +94,7 @@ export function mapRows(
   const to = addressOf(out.storage)
   const sizes = inputs.map(({ storage }) => storage.bytes / rows)
   const nanoseconds = family.nanosecondsPerByte * rows * Math.max(...sizes)
-  if (isShared(nanoseconds)) {
+  if (isLarge(nanoseconds)) {
     const outSize = out.storage.bytes / rows
     const piece = (start: number, end: number) => [
       ...addresses.map((address, k) => address + start * (sizes[k] as number)),

@@ -87,7 +87,7 @@ export function reduceWith(family: KernelFamily, x: Tensor, reduced: ReducedAxes
   const suffix = suffixOf(x.dtype)
   const bytes = bytesOf(x.dtype)
   const nanoseconds = family.nanosecondsPerByte * bytes * outer * count * inner
-  if (isShared(nanoseconds)) {
+  if (isLarge(nanoseconds)) {
     const outBytes = bytesOf(dtype)
     const rest = more === undefined ? [] : [more]
     const strides = [outerStride, countStride, innerStride, ...rest] as const

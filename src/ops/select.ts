@@ -29,7 +29,7 @@ const whereOperation: Operation<undefined> = {
     const second = addressOf(b.storage)
     const bytes = bytesOf(a.dtype)
     const walk = planRows(shape, condition, a, b)
-    if (isShared(select.nanosecondsPerByte * bytes * out.storage.length)) {
+    if (isLarge(select.nanosecondsPerByte * bytes * out.storage.length)) {
       const operands = [
         { address: mask, bytes: 1 },
         { address: first, bytes },

@@ -4,7 +4,7 @@
 import { ArgumentError, showValue, ThreadError } from '../core/errors.js'
 import { supportsFusedMultiplyAdd } from './binary.js'
 import { availableParallelism, canStart, maySleep, startWorker, type Worker } from './host.js'
-import { compile, isShared as isSharedMemory } from './instance.js'
+import { compile, isShared } from './instance.js'
 import * as job from './job.js'
 import { blockAddress, getFusedMultiplyAdd, type KernelFamily, kernels, memory } from './kernels.js'
 
@@ -45,7 +45,7 @@ interface Crew {
 
 const state = {
   /** Whether threads can be had, as far as is known. */
-  available: isShared(memory) && canStart(),
+  available: isLarge(memory) && canStart(),
   threads: 1,
   crew: null as Crew | null,
   nextPlace: 0,
