@@ -175,8 +175,8 @@ export class DataLoader<Item, Batch = Item[]> extends Loader<Item, Batch> implem
 }
 
 /**
- * Batches of the items of an async source: a stream, an async generator's function, an array of promises' results. Every
- * `for await` loop is a pass over all of them:
+ * Batches of the items of an async source: a stream, or a function that returns an async generator. Every `for await`
+ * loop is a pass over all of them:
  *
  *     const loader = new AsyncDataLoader(() => readLines(file), { batchSize: 32 })
  *     for await (const batch of loader) step(batch)
