@@ -1,21 +1,21 @@
 import type { MultiHeadAttention } from 'wengert/nn'
 import type { Verdict } from 'wengert/testing'
-import { type Column, paragraph, type Section, type Series, table } from './document.js'
+import { type Column, type Picture, paragraph, type Section, type Series, table } from '../support/document.js'
+import { attentionWeight, percent, position, readable, scientific, sizes } from '../support/format.js'
 import type { Compared, FixedStructure, GradientNorms } from './fixed-structure.js'
-import { attentionWeight, percent, position, readable, scientific, sizes } from './format.js'
 import { type LayerCheck, WEIGHTS, type WeightName } from './gradients.js'
 import { DEAD, DRAWS, type RandomWeights, type Regime } from './random-weights.js'
 import { FEATURES, GRID, PATCH, PATCHES, TILE, type Tile } from './tile.js'
 import type { Walk } from './walk.js'
 
-export function tileSection(tile: Tile): Section {
+export function tileSection(tile: Tile, picture: Picture): Section {
   return {
     title: 'The tile',
     parts: [
       paragraph(
         `${TILE} × ${TILE} pixels of ${tile.image.name} from pixel ${tile.left},${tile.top}; on a map of the Earth, around ${position(tile.latitude, tile.longitude)}. Cut into ${GRID} × ${GRID} patches of ${PATCH} × ${PATCH} pixels in three colours, it is a matrix X of ${sizes([PATCHES, FEATURES])}: one patch a row, each of the ${FEATURES} features standardised over the patches.`,
       ),
-      { kind: 'picture' },
+      picture,
     ],
   }
 }

@@ -1,4 +1,4 @@
-import { InputError } from './errors.js'
+import { InputError } from '../support/errors.js'
 import type { Image } from './image.js'
 import type { Place } from './options.js'
 

@@ -3,8 +3,6 @@ import { Chalk, type ChalkInstance } from 'chalk'
 import { getBorderCharacters, table } from 'table'
 import type { Part, Section, Table } from './document.js'
 import { dotPlot } from './dot-plot.js'
-import { drawTile } from './draw-tile.js'
-import type { Tile } from './tile.js'
 
 const WIDTH = 88
 
@@ -15,12 +13,12 @@ export function coloursOf(stream: Partial<WriteStream>): ChalkInstance {
 }
 
 /** A section as text of a terminal. */
-export function renderSection({ title, parts }: Section, tile: Tile, colours: ChalkInstance): string {
-  const blocks = [colours.bold.underline(title), ...parts.map((part) => renderPart(part, tile, colours))]
+export function renderSection({ title, parts }: Section, colours: ChalkInstance): string {
+  const blocks = [colours.bold.underline(title), ...parts.flatMap((part) => renderPart(part, colours) ?? [])]
   return blocks.map((block) => `${block}\n`).join('\n')
 }
 
-function renderPart(part: Part, tile: Tile, colours: ChalkInstance): string {
+function renderPart(part: Part, colours: ChalkInstance): string | null {
   switch (part.kind) {
     case 'text':
       return wrap(part.text)
@@ -29,7 +27,7 @@ function renderPart(part: Part, tile: Tile, colours: ChalkInstance): string {
     case 'chart':
       return `${colours.bold(part.title)}\n${dotPlot(part)}`
     case 'picture':
-      return drawTile(tile, colours)
+      return part.terminal?.(colours) ?? null
   }
 }
 

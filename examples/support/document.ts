@@ -1,5 +1,6 @@
-// What the terminal and the report show alike. Text may contain symbols like W_Q and d_k, whose second part the report
-// sets as an index.
+// What a terminal and a page show alike. Text may contain symbols like W_Q and d_k, whose second part the page sets as an
+// index.
+import type { ChalkInstance } from 'chalk'
 
 /** A table; `text` columns are aligned to the left, numbers to the right. */
 export interface Table {
@@ -38,9 +39,14 @@ export interface Series {
   readonly band?: readonly (readonly [number, number])[]
 }
 
-/** The picture of the tile and its patches. */
+/** Something drawn, which looks different in each. */
 export interface Picture {
   readonly kind: 'picture'
+  readonly title?: string
+  /** The content of a figure of the page. */
+  readonly html: string
+  /** What stands in its place in a terminal; nothing by default. */
+  readonly terminal?: (colours: ChalkInstance) => string
 }
 
 export interface Paragraph {

@@ -15,7 +15,7 @@ interface Point {
 }
 
 /** A chart as an SVG element for a web page that needs neither scripts nor network. */
-export function plot({ title, quantity, scale, keyDims, series }: Chart): string {
+export function plotChart({ title, quantity, scale, keyDims, series }: Chart): string {
   const { document } = parseHTML('<!doctype html><html><body></body></html>')
   const logarithmic = scale === 'log'
   const marks = series.flatMap((one): Plot.Markish[] => {

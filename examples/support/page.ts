@@ -1,24 +1,21 @@
+import { plotChart } from './chart.js'
 import type { Part, Section, Table } from './document.js'
-import { type Image, mapUri, tileUri } from './image.js'
-import { plot } from './plots.js'
-import { GRID, PATCH, TILE, type Tile } from './tile.js'
 
-/**
- * The report as one HTML page that stands by itself: the pictures and styles are in it, and it needs no scripts.
- *
- * @param verdict the outcome in a sentence
- */
-export async function renderReport(
-  sections: readonly Section[],
-  verdict: string,
-  image: Image,
-  tile: Tile,
-): Promise<string> {
-  const picture = await renderPicture(image, tile)
+/** What the head of a page says. */
+export interface Page {
+  readonly title: string
+  /** A sentence or two below it: the outcome. */
+  readonly lead: string
+  /** Styles of its own pictures. */
+  readonly style?: string
+}
+
+/** A page of HTML that stands by itself: the pictures and styles are in it, and it needs no scripts. */
+export function renderPage({ title, lead, style = '' }: Page, sections: readonly Section[]): string {
   const body = sections.map(
-    ({ title, parts }) => `<section>
-<h2>${rich(title)}</h2>
-${parts.map((part) => renderPart(part, picture)).join('\n')}
+    ({ title: heading, parts }) => `<section>
+<h2>${rich(heading)}</h2>
+${parts.map(renderPart).join('\n')}
 </section>`,
   )
   return `<!doctype html>
@@ -27,13 +24,13 @@ ${parts.map((part) => renderPart(part, picture)).join('\n')}
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>From a satellite tile to checked attention gradients</title>
-<style>${style}</style>
+<title>${escaped(title)}</title>
+<style>${commonStyle}${style}</style>
 </head>
 <body>
 <main>
-<h1>From a satellite tile to checked attention gradients</h1>
-<p>${rich(verdict)}</p>
+<h1>${rich(title)}</h1>
+<p>${rich(lead)}</p>
 ${body.join('\n')}
 </main>
 </body>
@@ -41,16 +38,18 @@ ${body.join('\n')}
 `
 }
 
-function renderPart(part: Part, picture: string): string {
+function renderPart(part: Part): string {
   switch (part.kind) {
     case 'text':
       return `<p>${rich(part.text)}</p>`
     case 'table':
       return renderTable(part)
     case 'chart':
-      return `<figure><figcaption>${rich(part.title)}</figcaption>${withIndices(plot(part))}${bandNote(part)}</figure>`
-    case 'picture':
-      return picture
+      return `<figure><figcaption>${rich(part.title)}</figcaption>${withIndices(plotChart(part))}${bandNote(part)}</figure>`
+    case 'picture': {
+      const caption = part.title === undefined ? '' : `<figcaption>${rich(part.title)}</figcaption>`
+      return `<figure>${caption}${withIndices(part.html)}</figure>`
+    }
   }
 }
 
@@ -81,27 +80,6 @@ function renderTable({ title, columns, rows }: Table): string {
 </table></div>`
 }
 
-/** The tile with its patches numbered, and where it lies in the image. */
-async function renderPicture(image: Image, tile: Tile): Promise<string> {
-  const lines = Array.from({ length: GRID - 1 }, (_, i) => (i + 1) * PATCH)
-    .map((at) => `<path d="M${at} 0V${TILE}M0 ${at}H${TILE}"/>`)
-    .join('')
-  const numbers = Array.from({ length: GRID * GRID }, (_, patch) => {
-    const x = (patch % GRID) * PATCH
-    const y = Math.floor(patch / GRID) * PATCH
-    return `<text x="${x + 0.5}" y="${y + 2}">${patch + 1}</text>`
-  }).join('')
-  const { width, height } = image
-  // A tile that crosses the right edge goes on at the left one.
-  const frames = [tile.left, tile.left - width]
-    .map((x) => `<rect x="${x}" y="${tile.top}" width="${TILE}" height="${TILE}"/>`)
-    .join('')
-  return `<figure class="pictures">
-<svg class="tile" role="img" aria-label="The tile and its ${GRID * GRID} patches" viewBox="0 0 ${TILE} ${TILE}"><image href="${await tileUri(tile.image)}" width="${TILE}" height="${TILE}"/>${lines}${numbers}</svg>
-<svg class="map" role="img" aria-label="Where the tile lies in the image" viewBox="0 0 ${width} ${height}"><image href="${await mapUri(image)}" width="${width}" height="${height}"/>${frames}</svg>
-</figure>`
-}
-
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
@@ -120,7 +98,7 @@ function withIndices(svg: string): string {
   )
 }
 
-const style = `
+const commonStyle = `
 :root { color-scheme: light dark; --background: #fff; --text: #1b1f24; --faint: #667; --line: #ccd; }
 @media (prefers-color-scheme: dark) { :root { --background: #14171c; --text: #e4e7eb; --faint: #9aa4b2; --line: #3a414c; } }
 body { margin: 0; background: var(--background); color: var(--text); font: 16px/1.55 system-ui, sans-serif; }
@@ -139,11 +117,4 @@ thead tr:last-child th { border-bottom: 1px solid var(--line); }
 figure { margin: 1.5rem 0; }
 figure p { margin: .2rem 0; font-size: .875rem; color: var(--faint); }
 figure > svg { --plot-background: var(--background); max-width: 100%; height: auto; }
-.pictures { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; }
-.tile { flex: 1 1 14rem; max-width: 20rem; }
-.tile image { image-rendering: pixelated; }
-.tile path { stroke: #fff; stroke-width: .12; opacity: .7; }
-.tile text { font-size: 1.7px; fill: #fff; stroke: #000; stroke-width: .35; paint-order: stroke; }
-.map { flex: 1 1 20rem; }
-.map rect { fill: none; stroke: #ff3b30; stroke-width: 2px; vector-effect: non-scaling-stroke; }
 `
