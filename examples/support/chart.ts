@@ -1,11 +1,7 @@
 import * as Plot from '@observablehq/plot'
-import { parseHTML } from 'linkedom'
 import type { Chart } from './document.js'
+import { BLUE, figure, ORANGE } from './figure.js'
 import { percent } from './format.js'
-
-// Colours that stand out on white as on black, and for the colour-blind; shapes and dashes say the same again.
-const UNSCALED = '#d9622b'
-const SCALED = '#3b8fd0'
 
 interface Point {
   readonly series: string
@@ -16,7 +12,6 @@ interface Point {
 
 /** A chart as an SVG element for a web page that needs neither scripts nor network. */
 export function plotChart({ title, quantity, scale, keyDims, series }: Chart): string {
-  const { document } = parseHTML('<!doctype html><html><body></body></html>')
   const logarithmic = scale === 'log'
   const marks = series.flatMap((one): Plot.Markish[] => {
     const points = keyDims.flatMap((keyDim, i): Point[] => {
@@ -25,7 +20,8 @@ export function plotChart({ title, quantity, scale, keyDims, series }: Chart): s
       if (value === undefined || (logarithmic && value <= 0)) return []
       return [{ series: one.name, keyDim, value, band: one.band?.[i] ?? [value, value] }]
     })
-    const colour = one.scaled ? SCALED : UNSCALED
+    // Shapes and dashes say the same again.
+    const colour = one.scaled ? BLUE : ORANGE
     const dash = one.dashed === true ? { strokeDasharray: '6 4' } : {}
     const at = { x: 'keyDim', y: 'value' } as const
     return [
@@ -58,16 +54,12 @@ export function plotChart({ title, quantity, scale, keyDims, series }: Chart): s
       }),
     ]
   })
-  const figure = Plot.plot({
-    document: document as unknown as Document,
-    ariaLabel: title,
-    width: 720,
+  return figure(title, {
     height: 360,
     marginLeft: 60,
     marginRight: 110,
     marginTop: 32,
     marginBottom: 44,
-    style: { background: 'none', fontSize: '13px' },
     x: {
       type: 'log',
       base: 4,
@@ -81,8 +73,6 @@ export function plotChart({ title, quantity, scale, keyDims, series }: Chart): s
       : { domain: [0, 1], grid: true, label: `↑ ${quantity}`, labelArrow: 'none', tickFormat: percent },
     marks,
   })
-  figure.setAttribute('role', 'img')
-  return figure.outerHTML
 }
 
 function decade(value: number): string {

@@ -35,7 +35,7 @@ export function outOption(out: string): Option {
  * @returns null where they asked for help, which has then been printed
  * @throws InputError for options or values that are not understood
  */
-export function readArguments<T extends { readonly out: string }>(given: Command, args: readonly string[]): T | null {
+export function readArguments<T extends { readonly out?: string }>(given: Command, args: readonly string[]): T | null {
   try {
     given.parse(args, { from: 'user' })
   } catch (thrown) {

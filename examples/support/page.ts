@@ -80,7 +80,8 @@ function renderTable({ title, columns, rows }: Table): string {
 </table></div>`
 }
 
-function escaped(text: string): string {
+/** Text as HTML. */
+export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
 

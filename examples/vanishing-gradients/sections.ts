@@ -1,0 +1,143 @@
+import * as Plot from '@observablehq/plot'
+import { DEAD } from '../satellite-attention/random-weights.js'
+import { logarithmicTick } from '../support/curves.js'
+import { type Part, type Picture, paragraph, type Section, table } from '../support/document.js'
+import { BLUE, figure, legend, ORANGE } from '../support/figure.js'
+import { percent, readable } from '../support/format.js'
+import {
+  BATCH,
+  type Course,
+  type Look,
+  OPTIMIZERS,
+  type OptimizerName,
+  TARGET,
+  TEST,
+  type Training,
+} from './training.js'
+
+const SERIES = [
+  { of: 'unscaled', colour: ORANGE, name: 'unscaled' },
+  { of: 'scaled', colour: BLUE, name: 'scaled with 1/√d_k' },
+] as const
+
+export function trainingSection(results: readonly Training[], steps: number): Section {
+  const optimizers = [...new Set(results.map(({ optimizer }) => optimizer))]
+  return {
+    title: 'Experiment 3: training with and without 1/√d_k',
+    parts: [
+      paragraph(
+        `The task is associative recall, of the example of that name: each of 16 rows holds a key, the key of another row and a value, and is to find the value under the key it asks for. One attention head of d_k from 16 to 1024 learns it in ${steps} steps on ${BATCH} new sequences each, from weights that give the entries of queries and keys unit variance. Scaled and unscaled heads have the same weights at first, the same sequences, and the same optimiser. Loss: mean((Y − T)²), where always answering 0 has a loss of 1. All numbers are of ${TEST} sequences not trained on.`,
+      ),
+      ...optimizers.flatMap((optimizer) =>
+        parts(
+          optimizer,
+          results.filter((result) => result.optimizer === optimizer),
+        ),
+      ),
+    ],
+  }
+}
+
+function parts(optimizer: OptimizerName, results: readonly Training[]): Part[] {
+  const { text } = OPTIMIZERS[optimizer]
+  const both = (show: (course: Course) => string) => (result: Training) => [show(result.unscaled), show(result.scaled)]
+  const cells = {
+    target: both(({ stepsToTarget }) => (stepsToTarget === null ? 'never' : String(stepsToTarget))),
+    loss: both(({ looks }) => readable(looks.at(-1)?.loss ?? 0)),
+    found: both(({ looks }) => percent(looks.at(-1)?.found ?? 0)),
+    first: both(({ looks }) => readable(looks[0]?.jacobianNorm ?? 0)),
+    dead: both(({ looks }) => percent(looks[0]?.deadRows ?? 0)),
+  }
+  const regimes = (group: string) => ['unscaled', 'scaled'].map((head) => ({ head, group }))
+  return [
+    table(
+      `${text}: what was reached`,
+      [
+        { head: 'd_k' },
+        ...regimes(`steps to a loss of ${TARGET}`),
+        ...regimes('loss at the end'),
+        ...regimes('rows found'),
+      ],
+      results.map((result) => [
+        String(result.keyDim),
+        ...cells.target(result),
+        ...cells.loss(result),
+        ...cells.found(result),
+      ]),
+    ),
+    table(
+      `${optimizer}: the rows before the first step`,
+      [{ head: 'd_k' }, ...regimes('median ‖D_s a‖_F'), ...regimes(`rows < ${DEAD}`)],
+      results.map((result) => [String(result.keyDim), ...cells.first(result), ...cells.dead(result)]),
+    ),
+    panels(`${optimizer}: the loss`, 'loss', results, ({ loss }) => loss),
+    panels(
+      `${optimizer}: ‖D_s a‖_F of the rows, the median and the middle half`,
+      '‖D_s a‖_F',
+      results,
+      ({ jacobianNorm }) => jacobianNorm,
+      ({ jacobianQuartiles }) => jacobianQuartiles,
+    ),
+  ]
+}
+
+/** A panel for each d_k, side by side. */
+function panels(
+  title: string,
+  quantity: string,
+  results: readonly Training[],
+  value: (look: Look) => number,
+  band?: (look: Look) => readonly [number, number],
+): Picture {
+  const svg = figure(title, {
+    height: 280,
+    marginLeft: 60,
+    marginTop: 40,
+    marginBottom: 44,
+    fx: { label: 'd_k', labelAnchor: 'left', domain: results.map(({ keyDim }) => keyDim), padding: 0.12 },
+    x: { label: 'step →', labelArrow: 'none', ticks: 3 },
+    y: {
+      type: 'log',
+      grid: true,
+      label: `↑ ${quantity} (logarithmic)`,
+      labelArrow: 'none',
+      tickFormat: logarithmicTick,
+    },
+    marks: SERIES.flatMap(({ of, colour }) => {
+      // A logarithmic axis has no place for 0.
+      const points = results.flatMap((result) =>
+        result[of].looks
+          .map((look) => ({ keyDim: result.keyDim, step: look.step, value: value(look), band: band?.(look) ?? [1, 1] }))
+          .filter((point) => point.value > 0 && (point.band[0] ?? 0) > 0),
+      )
+      const at = { x: 'step', fx: 'keyDim' } as const
+      return [
+        ...(band === undefined
+          ? []
+          : [
+              Plot.areaY(points, {
+                ...at,
+                y1: (point: (typeof points)[number]) => point.band[0],
+                y2: (point: (typeof points)[number]) => point.band[1],
+                fill: colour,
+                fillOpacity: 0.18,
+              }),
+            ]),
+        Plot.lineY(points, { ...at, y: 'value', stroke: colour, strokeWidth: 2 }),
+      ]
+    }),
+  })
+  return { kind: 'picture', title, html: legend(SERIES) + svg }
+}
+
+/** What was measured, whatever it is: a sentence for each optimiser. */
+export function verdictOn(results: readonly Training[]): string {
+  const optimizers = [...new Set(results.map(({ optimizer }) => optimizer))]
+  const sentences = optimizers.map((optimizer) => {
+    const own = results.filter((result) => result.optimizer === optimizer)
+    const steps = (of: 'scaled' | 'unscaled') => own.map((result) => result[of].stepsToTarget ?? 'never').join(', ')
+    const keyDims = own.map(({ keyDim }) => keyDim).join(', ')
+    return `${optimizer} reaches a loss of ${TARGET} at d_k = ${keyDims} after ${steps('scaled')} steps with 1/√d_k, and after ${steps('unscaled')} without.`
+  })
+  return sentences.length === 0 ? 'The training was stopped.' : sentences.join(' ')
+}
