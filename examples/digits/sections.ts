@@ -20,7 +20,7 @@ export function taskSection({ train, test }: DigitSets): Section {
 }
 
 export function accuracySection({ test }: DigitSets, trained: Trained): Section {
-  const { model, answers, curve, result, seconds } = trained
+  const { model, answers, curve, result, seconds, processorSeconds } = trained
   const parameters = model.parameters().reduce((sum, { size }) => sum + size, 0)
   const rows = Array.from({ length: DIGITS }, (_, digit) => {
     const given = answers.filter((__, i) => test[i]?.digit === digit)
@@ -38,6 +38,7 @@ export function accuracySection({ test }: DigitSets, trained: Trained): Section 
         [
           { head: 'steps' },
           { head: 'seconds' },
+          { head: 'of processor time' },
           { head: 'steps per second' },
           { head: 'loss' },
           { head: 'test accuracy' },
@@ -46,6 +47,7 @@ export function accuracySection({ test }: DigitSets, trained: Trained): Section 
           [
             String(result.done),
             seconds.toFixed(1),
+            processorSeconds.toFixed(1),
             result.stepsPerSecond.toFixed(1),
             result.loss.toFixed(4),
             percentage(accuracyOf(answers, test)),

@@ -25,7 +25,7 @@ export const DISTANCES = ['itself', 'beside', 'diagonal', '2 away', 'farther'] a
 export function distanceOf(from: number, to: number): number {
   const down = Math.abs(Math.floor(from / GRID) - Math.floor(to / GRID))
   const right = Math.abs((from % GRID) - (to % GRID))
-  if (Math.max(down, right) === 1) return down + right
+  if (Math.max(down, right) <= 1) return down + right
   return Math.min(4, Math.max(down, right) + 1)
 }
 

@@ -97,7 +97,7 @@ export function untrainedSection(): Section {
     title: 'Where the hidden patch looks',
     parts: [
       paragraph(
-        'The model is not better than the mean: it has learned nothing yet, and where it looks would tell nothing. More steps are needed before there are heatmaps.',
+        'The model is hardly better than the mean: it has not learned enough for where it looks to tell anything. More steps are needed before there are heatmaps.',
       ),
     ],
   }

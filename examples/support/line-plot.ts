@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot'
-import { parseHTML } from 'linkedom'
 import type { Picture } from './document.js'
+import { BLUE, figure, ORANGE } from './figure.js'
 
 /** A quantity over another, from left to right. */
 export interface Line {
@@ -29,15 +29,14 @@ export interface LinePlot {
   readonly format?: (y: number) => string
 }
 
-// Colours that stand out on white as on black, and for the colour-blind; each line is named at its end as well.
-const COLOURS = ['#3b8fd0', '#d9622b', '#2a9d74', '#a678d8']
-const [WIDTH, HEIGHT, TOP, BOTTOM] = [720, 340, 32, 44]
+// Each line is named at its end as well.
+const COLOURS = [BLUE, ORANGE, '#2a9d74', '#a678d8']
+const [HEIGHT, TOP, BOTTOM] = [340, 32, 44]
 /** Pixels from name to name. */
 const LINE_HEIGHT = 17
 
 /** The lines as a picture of a page. */
 export function linePlot({ title, x, y, lines, levels = [], range, format = String }: LinePlot): Picture {
-  const { document } = parseHTML('<!doctype html><html><body></body></html>')
   const values = [...lines.flatMap(({ points }) => points.map(([, value]) => value)), ...levels.map((l) => l.value)]
   const [low, high] = range ?? [0, Math.max(...values) * 1.05]
   const ends = [
@@ -47,16 +46,12 @@ export function linePlot({ title, x, y, lines, levels = [], range, format = Stri
   const pixels = ends.map((end) => ((high - end.y) / (high - low)) * (HEIGHT - TOP - BOTTOM))
   const places = apart(pixels, HEIGHT - TOP - BOTTOM)
   const right = Math.max(...lines.flatMap(({ points }) => points.map(([place]) => place)))
-  const figure = Plot.plot({
-    document: document as unknown as Document,
-    ariaLabel: title,
-    width: WIDTH,
+  const html = figure(title, {
     height: HEIGHT,
     marginLeft: 60,
     marginRight: 20 + 7.5 * Math.max(...ends.map(({ name }) => name.length)),
     marginTop: TOP,
     marginBottom: BOTTOM,
-    style: { background: 'none', fontSize: '13px' },
     x: { label: `${x} →`, labelArrow: 'none' },
     y: { domain: [low, high], grid: true, label: `↑ ${y}`, labelArrow: 'none', tickFormat: format, ticks: 6 },
     marks: [
@@ -78,8 +73,7 @@ export function linePlot({ title, x, y, lines, levels = [], range, format = Stri
       ),
     ],
   })
-  figure.setAttribute('role', 'img')
-  return { kind: 'picture', title, html: figure.outerHTML }
+  return { kind: 'picture', title, html }
 }
 
 /** Places as they are given where that leaves room for a line of text at each; else moved apart, in their order. */
