@@ -2,7 +2,7 @@ import { tapeOf, tensor } from 'wengert'
 
 const x = tensor([1, 2, 3], { requiresGrad: true })
 const loss = x.square().sum()
-console.log(String(tapeOf(loss))) // what was computed, in the order of execution
+console.log(String(tapeOf(loss)))
 
 loss.backward()
 console.log(loss.item()) // 14

@@ -1,5 +1,5 @@
 // The small examples in a short form: what they learn, what they draw, and that a seed decides all of it.
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseHTML } from 'linkedom'
@@ -102,7 +102,7 @@ test('char-lm tells characters better than by their frequencies, and prints what
     readonly losses: [number, number][]
     readonly looks: { readonly testLoss: number; readonly sample: string }[]
   }
-  const { numbers, page, stdout } = await twice<Numbers>('char-lm', '--steps', '60')
+  const { numbers, page, stdout } = await twice<Numbers>('char-lm', '--steps', '20')
   expect(numbers.looks[0]?.testLoss).toBeGreaterThan(4)
   expect(numbers.looks.at(-1)?.testLoss).toBeLessThan(numbers.frequency - 0.3)
   expect(numbers.looks.length).toBeGreaterThan(5)
@@ -116,6 +116,8 @@ test('first-gradient shows the tape and the gradient', async () => {
   expect(code).toBe(0)
   expect(stdout).toMatch(/square[\s\S]*sum/)
   expect(stdout.replaceAll(/\s/g, '')).toMatch(/14\[2,4,6\]$/)
+  const read = (path: string) => readFile(join(import.meta.dirname, '../..', path), 'utf8')
+  expect(await read('README.md')).toContain(await read('examples/first-gradient/first-gradient.ts'))
 })
 
 describe.each(['first-gradient', 'vanishing-gradients', 'xor', 'spirals', 'recall', 'char-lm'])('%s', (name) => {

@@ -15,11 +15,11 @@ function trained(keyDim: number, scale: 'sqrt' | 'none', optimizer: OptimizerNam
   return run.course
 }
 
-test('scaled, the head learns at d_k = 256; unscaled, most rows are all but dead, and SGD gets nowhere', () => {
-  const [scaled, unscaled] = [trained(256, 'sqrt', 'SGD', 200), trained(256, 'none', 'SGD', 200)]
+test('scaled, the head learns at d_k = 256; unscaled, most rows are all but dead, and SGD has not learned yet', () => {
+  const [scaled, unscaled] = [trained(256, 'sqrt', 'SGD', 175), trained(256, 'none', 'SGD', 175)]
   expect(scaled.looks[0]?.deadRows).toBe(0)
   expect(scaled.looks[0]?.jacobianNorm).toBeGreaterThan(0.2)
-  expect(scaled.stepsToTarget).toBe(200)
+  expect(scaled.stepsToTarget).toBe(175)
   expect(scaled.looks[1]?.found).toBeGreaterThan(0.9)
   expect(unscaled.looks[0]?.deadRows).toBeGreaterThan(0.25)
   expect(unscaled.looks[0]?.jacobianNorm).toBeLessThan(0.05)
