@@ -76,6 +76,8 @@ describe('commands', () => {
     'npm run gradient-tests': () => {
       expect(run('npm', ['run', 'gradient-tests'])).toMatch(/Tests\s+.*7 passed/)
     },
+    'npm run satellite -- --steps 25': example('Mean absolute error on held-out longitudes'),
+    'npm run digits -- --steps 120': example('% after 120 steps in'),
     'npm run bench -- training': () => {
       expect(run('npm', ['run', 'bench', '--', 'training'])).toMatch(/XOR step.*µs/)
     },

@@ -1,6 +1,6 @@
 import type { Picture } from '../support/document.js'
+import { type Image, mapUri, tileUri } from '../support/image.js'
 import { drawTile } from './draw-tile.js'
-import { type Image, mapUri, tileUri } from './image.js'
 import { GRID, PATCH, TILE, type Tile } from './tile.js'
 
 /** The tile with its patches numbered, and where it lies in the image. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import sharp, { type Sharp } from 'sharp'
-import { InputError, reason } from '../support/errors.js'
+import { InputError, reason } from './errors.js'
 
 /** An RGB image: three bytes a pixel, row by row from the top. */
 export interface Image {
