@@ -45,7 +45,7 @@ interface Crew {
 
 const state = {
   /** Whether threads can be had, as far as is known. */
-  available: isLarge(memory) && canStart(),
+  available: isShared(memory) && canStart(),
   threads: 1,
   crew: null as Crew | null,
   nextPlace: 0,
