@@ -7,6 +7,7 @@ import { addressOf } from '../memory/arena.js'
 import { heap } from '../memory/heap.js'
 import { newStorage } from '../memory/scope.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { getThreads, inPieces, isLarge } from '../runtime/threads.js'
 import type { GeneratorState } from './random.js'
 import { simplify } from './views.js'
 
@@ -86,6 +87,8 @@ interface Participants {
 class CallBlock {
   readonly address: number
   readonly workspace: number
+  /** Bytes of the workspace of one thread. */
+  readonly workspaceSize: number
   readonly positions: number
   readonly queries: number
   readonly keys: number
@@ -93,7 +96,7 @@ class CallBlock {
   private at: number
   private offsetAt: number
 
-  constructor({ operands, result, cotangent, products }: Participants, settings: AttentionSettings) {
+  constructor({ operands, result, cotangent, products }: Participants, settings: AttentionSettings, threads: number) {
     const { q, k, v, mask } = operands
     const { batch, dropout } = settings
     const queries = q.shape[q.ndim - 2] as number
@@ -103,10 +106,11 @@ class CallBlock {
     this.queries = queries
     this.keys = keys
     this.positions = sizeOf(batch)
-    const workspaceSize = workspaceBytes.get(suffixOf(q.dtype))(queries, keys, keyDim, valueDim)
-    const scratch = newStorage('float64', (workspaceSize + 4 * (BLOCK_WORDS + OFFSET_WORDS * this.positions)) / 8)
+    this.workspaceSize = workspaceBytes.get(suffixOf(q.dtype))(queries, keys, keyDim, valueDim)
+    const workspaces = threads * this.workspaceSize
+    const scratch = newStorage('float64', (workspaces + 4 * (BLOCK_WORDS + OFFSET_WORDS * this.positions)) / 8)
     this.workspace = addressOf(scratch)
-    this.address = this.workspace + workspaceSize
+    this.address = this.workspace + workspaces
     const statistics = addressOf(result.statistics.storage)
     const { int32: words, float32, float64 } = heap
     let at = this.address >>> 2
@@ -179,6 +183,19 @@ class CallBlock {
   }
 }
 
+/** Queries of a piece of work: those that the kernels take together. */
+const QUERIES = 128
+
+/** Roughly how long one thread takes, in nanoseconds, for so many products of matrices as large as the scores. */
+function costOf({ q, v }: AttentionOperands, { batch }: AttentionSettings, products: number): number {
+  const scores = sizeOf(batch) * (q.shape[q.ndim - 2] as number) * (v.shape[v.ndim - 2] as number)
+  const dims = (q.shape[q.ndim - 1] as number) + (v.shape[v.ndim - 1] as number)
+  return (NANOSECONDS * bytesOf(q.dtype) * scores * dims * products) / 2
+}
+
+/** For one product of two numbers with an addition, for each byte of a number. */
+const NANOSECONDS = 0.0125
+
 const NO_PRODUCTS: AttentionProducts = { q: null, k: null, v: null }
 
 /** `softmax(factor · Q Kᵀ + mask) V`, block by block. */
@@ -187,8 +204,22 @@ export function attentionForward(operands: AttentionOperands, settings: Attentio
   const queries = q.shape[q.ndim - 2] as number
   const y = emptyLike(q, settings.batch, queries, v.shape[v.ndim - 1] as number)
   const result = { y, statistics: empty(q.dtype, [...settings.batch, queries, 2]) }
-  const call = new CallBlock({ operands, result, cotangent: null, products: NO_PRODUCTS }, settings)
-  forwardKernel.get(suffixOf(q.dtype))(call.address, 0, call.positions, 0, queries, call.workspace)
+  const nanoseconds = costOf(operands, settings, 2)
+  const inThreads = isLarge(nanoseconds)
+  const participants = { operands, result, cotangent: null, products: NO_PRODUCTS }
+  const call = new CallBlock(participants, settings, inThreads ? getThreads() : 1)
+  const { address, positions, workspace, workspaceSize } = call
+  const suffix = suffixOf(q.dtype)
+  if (!inThreads) {
+    forwardKernel.get(suffix)(address, 0, positions, 0, queries, workspace)
+    return result
+  }
+  const scratch = { argument: 5, address: workspace, bytes: workspaceSize }
+  const byPosition = (from: number, to: number) => [address, from, to, 0, queries, 0]
+  const byQuery = (from: number, to: number) => [address, 0, positions, from, to, 0]
+  if (positions >= getThreads()) {
+    inPieces(forwardKernel, suffix, { units: positions, nanoseconds, piece: byPosition, scratch })
+  } else inPieces(forwardKernel, suffix, { units: queries, multiple: QUERIES, nanoseconds, piece: byQuery, scratch })
   return result
 }
 
@@ -216,8 +247,15 @@ export function attentionBackward(
     k: wanted.k ? productOf(operands.k) : null,
     v: wanted.v ? productOf(operands.v) : null,
   }
-  const call = new CallBlock({ operands, result, cotangent, products }, settings)
-  const { address, positions, queries, keys, workspace } = call
-  backwardKernel.get(suffixOf(cotangent.dtype))(address, 0, positions, 0, queries, 0, keys, workspace)
+  const nanoseconds = costOf(operands, settings, 5)
+  const inThreads = isLarge(nanoseconds)
+  const call = new CallBlock({ operands, result, cotangent, products }, settings, inThreads ? getThreads() : 1)
+  const { address, positions, queries, keys, workspace, workspaceSize } = call
+  const suffix = suffixOf(cotangent.dtype)
+  if (inThreads) {
+    const piece = (from: number, to: number) => [address, from, to, 0, queries, 0, keys, 0]
+    const scratch = { argument: 7, address: workspace, bytes: workspaceSize }
+    inPieces(backwardKernel, suffix, { units: positions, nanoseconds, piece, scratch })
+  } else backwardKernel.get(suffix)(address, 0, positions, 0, queries, 0, keys, workspace)
   return products
 }

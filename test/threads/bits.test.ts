@@ -48,6 +48,7 @@ import {
   relu,
   round,
   rsqrt,
+  scaledDotProductAttention,
   setFusedMultiplyAdd,
   setThreads,
   sigmoid,
@@ -222,6 +223,22 @@ describe.each([2, 3, 4])('%i threads', (threads) => {
       .record({ batch: fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 2 }), m: lengths, n: lengths, k: lengths })
       .filter(({ m, n, k }) => m * n * k <= 1_000_000)
       .chain(({ batch, m, n, k }) => fc.tuple(views([...batch, m, k]), views([...batch, k, n])))
+
+    test('attention and its derivatives, few heads and many', () => {
+      const sizes = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 300 }), fc.boolean())
+      fc.assert(
+        fc.property(sizes, ([heads, rows, causal]) => {
+          const [q, k, v] = [0, 1, 2].map((i) => randn([heads, rows, i === 2 ? 7 : 5])) as [Tensor, Tensor, Tensor]
+          expectSameBits(() => {
+            const leaves = [q, k, v].map((x) => x.clone().requiresGrad_()) as [Tensor, Tensor, Tensor]
+            const y = scaledDotProductAttention(...leaves, { causal })
+            y.square().sum().backward()
+            return [y, ...leaves.map((leaf) => leaf.grad as Tensor)]
+          })
+        }),
+        { numRuns: 20 },
+      )
+    })
 
     test('products of matrices and of batches of them, with strides and broadcast', () => {
       fc.assert(
