@@ -4,6 +4,10 @@ export default defineConfig({
   entry: {
     index: 'src/index.ts',
     nn: 'src/nn/index.ts',
+    optim: 'src/optim/index.ts',
+    data: 'src/data/index.ts',
+    safetensors: 'src/safetensors/index.ts',
+    node: 'src/node/index.ts',
     testing: 'src/testing/index.ts',
     'testing/vitest': 'src/testing/vitest.ts',
     'testing/fast-check': 'src/testing/fast-check.ts',

@@ -7,7 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^wengert$/, replacement: source('./src/index.ts') },
-      { find: /^wengert\/nn$/, replacement: source('./src/nn/index.ts') },
+      { find: /^wengert\/(nn|optim|data|safetensors|node)$/, replacement: source('./src/$1/index.ts') },
       { find: /^wengert\/testing\/(vitest|fast-check)$/, replacement: source('./src/testing/$1.ts') },
       { find: /^wengert\/testing$/, replacement: source('./src/testing/index.ts') },
     ],

@@ -11,10 +11,12 @@ export {
   AnomalyError,
   ArgumentError,
   DTypeError,
+  FormatError,
   GradientError,
   IndexError,
   MemoryError,
   ShapeError,
+  ThreadError,
   WengertError,
 } from './core/errors.js'
 export type { Hook } from './core/node.js'
@@ -23,4 +25,5 @@ export { isTensor, type NestedArray, Tensor } from './core/tensor.js'
 export type { TensorMethods } from './methods.js'
 export * from './ops/index.js'
 export { getFusedMultiplyAdd, setFusedMultiplyAdd } from './runtime/kernels.js'
+export { getThreads, setThreads } from './runtime/threads.js'
 export * from './transforms/index.js'

@@ -93,8 +93,8 @@ const calls: Readonly<Record<string, Call>> = {
 function callFor(op: string): Call {
   if (calls[op] !== undefined) return calls[op]
   const fn = (wengert as Readonly<Record<string, unknown>>)[op]
-  if (typeof fn !== 'function') throw new Error(`wengert has no operation ${op}`)
   return (inputs, args) => {
+    if (typeof fn !== 'function') throw new Error(`wengert has no operation ${op}`)
     const options = Object.fromEntries(
       Object.entries(args).map(([name, value]) => [name, value === null ? undefined : value]),
     )
@@ -140,9 +140,47 @@ function check(golden: Golden, call: Call): void {
   })
 }
 
+/** Of two vectors. */
+const dot = (a: readonly number[], b: readonly number[]) =>
+  a.reduce((total, value, i) => total + value * (b[i] as number), 0)
+
+/** By forward mode, ⟨ȳ, J v⟩ for a direction v over all inputs; PyTorch's is Σ ⟨gradient, v⟩. */
+function checkForward(golden: Golden, call: Call): void {
+  const { grads, cotangent } = golden
+  if (grads === undefined || cotangent === undefined) return
+  const inputs = golden.inputs.map((input) => asTensor(input).detach())
+  const places = inputs.flatMap(({ dtype }, place) => (dtype === 'float64' ? [place] : [])).slice(0, grads.length)
+  const leaves = places.map((place) => inputs[place] as Tensor)
+  const directions = leaves.map(({ size, shape }) =>
+    tensor(
+      Float64Array.from({ length: size }, (_, i) => Math.cos(1 + 7 * i)),
+      { shape },
+    ),
+  )
+  const fn = (...given: Tensor[]) => {
+    const all = [...inputs]
+    places.forEach((place, i) => {
+      all[place] = given[i] as Tensor
+    })
+    return call(all, golden.args as unknown as Args)
+  }
+  const [output, tangent] = wengert.jvp(fn, leaves, directions)
+  expectClose(output, golden.output, 'output')
+  const found = dot(numbers(cotangent), [...tangent.data])
+  const terms = directions.map(({ data }, i) => dot(numbers(grads[i] as Array_), [...data]))
+  const sizes = directions.map(({ data }, i) => dot(numbers(grads[i] as Array_).map(Math.abs), [...data].map(Math.abs)))
+  const wanted = terms.reduce((total, term) => total + term, 0)
+  const size = Math.max(...sizes, Math.abs(wanted), 1)
+  expect(Math.abs(found - wanted), `⟨ȳ, J v⟩: ${found}, by PyTorch ${wanted}`).toBeLessThan(1e-10 * size)
+}
+
 describe(`values of ${goldens.source}`, () => {
   for (const golden of goldens.cases) {
     const note = golden.note === undefined ? '' : ` (${golden.note})`
-    test(`${golden.id}: ${golden.op} ${JSON.stringify(golden.args)}${note}`, () => check(golden, callFor(golden.op)))
+    const call = callFor(golden.op)
+    const name = `${golden.id}: ${golden.op} ${JSON.stringify(golden.args)}${note}`
+    test(name, () => check(golden, call))
+    test(`${name}, under checkpoint`, () => check(golden, (...given) => wengert.checkpoint(call, ...given)))
+    test(`${name}, in forward mode`, () => checkForward(golden, call))
   }
 })

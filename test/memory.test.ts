@@ -42,11 +42,12 @@ describe('what is held', () => {
     const { reclaims } = arenaStatistics()
     const held: [Tensor, number][] = []
     for (let i = 0; i < 500; i++) {
-      const x = tensor(new Float64Array(2 ** (i % 9)).fill(i)).add(0.5)
+      const x = tensor(new Float64Array(2 ** (i % 11)).fill(i)).add(0.5)
       if (i % 2 === 0) held.push([x, i + 0.5])
       x.mul(x).reshape([1, x.size]).transpose()
     }
     expect(arenaStatistics().reclaims - reclaims).toBeGreaterThan(10)
+    expect(held.filter(([x]) => x.storage.address === 0).length).toBeGreaterThan(held.length / 2)
     for (const [x, value] of held) expect(new Set(x.data)).toEqual(new Set([value]))
     // Used again, they come back.
     for (const [x, value] of held) expect(x.mean().item()).toBe(value)
@@ -130,10 +131,10 @@ describe('what is not held', () => {
   }
 
   /** The most bytes and storages in linear memory that were seen between the steps of a loop. */
-  function mostOf(steps: number, step: () => void): { bytes: number; extent: number; residents: number } {
+  function mostOf(steps: number, step: (i: number) => void): { bytes: number; extent: number; residents: number } {
     const most = { bytes: 0, extent: 0, residents: 0 }
     for (let i = 0; i < steps; i++) {
-      step()
+      step(i)
       const { residentBytes, extent, residents } = arenaStatistics()
       most.bytes = Math.max(most.bytes, residentBytes)
       most.extent = Math.max(most.extent, extent)
@@ -218,6 +219,40 @@ describe('what is not held', () => {
       for (let i = 0; i < 10; i++) fail()
       expect(arenaStatistics().residents).toBe(before)
     })
+  })
+
+  test('of small results, few stay in linear memory', () => {
+    const x = randn([4, 4])
+    expect(mostOf(5000, () => void x.add(1)).residents).toBeLessThan(200)
+  })
+
+  test('of tapes that nobody sweeps, few values stay in linear memory', () => {
+    const w = randn([4, 4], { requiresGrad: true })
+    expect(mostOf(5000, () => void w.tanh().tanh()).residents).toBeLessThan(1100)
+  })
+
+  test('but what a tape saves comes to stay there until it is swept, where it is swept', () => {
+    const w = randn([4, 4], { requiresGrad: true })
+    const evicted = Array.from({ length: 8 }, () => {
+      let y: Tensor = w
+      const saved = Array.from({ length: 3000 }, () => {
+        y = y.tanh()
+        return y.storage
+      })
+      const away = saved.filter(({ address }) => address === 0).length
+      y.sum().backward()
+      return away
+    })
+    expect(evicted[0]).toBeGreaterThan(0)
+    expect(evicted.slice(-3)).toEqual([0, 0, 0])
+  })
+
+  test('blocks of many sizes are used again and again', () => {
+    const budget = 64 * KIBIBYTE
+    setArenaBudget(budget, budget)
+    const most = mostOf(3000, (i) => void tensor(new Float32Array(1 + ((i * 7919) % 1000))).neg())
+    expect(most.bytes).toBeLessThanOrEqual(budget)
+    expect(most.extent).toBe(budget)
   })
 
   test('gradients that nobody has looked at are freed when they are set to null', () => {

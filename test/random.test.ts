@@ -1,16 +1,19 @@
 // Random numbers: the same everywhere for the same seed, and distributed as they should be.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
+  ArgumentError,
   getFusedMultiplyAdd,
+  getGeneratorState,
   manualSeed,
   matmul,
   rand,
   randint,
   randn,
   setFusedMultiplyAdd,
+  setGeneratorState,
   type Tensor,
 } from 'wengert'
-import { expectNear, expectSame } from './support/expectations.js'
+import { expectError, expectNear, expectSame, untyped } from './support/expectations.js'
 
 const draws: Record<string, () => Tensor> = {
   'rand float32': () => rand([101]),
@@ -209,5 +212,31 @@ describe('fused multiply-add', () => {
       setFusedMultiplyAdd(fused)
       expect(run()).toEqual(run())
     }
+  })
+})
+
+describe('the state of the generator', () => {
+  test.each(Object.entries(draws))('%s goes on from it, also when it went through JSON', (_, draw) => {
+    manualSeed(-17)
+    draw()
+    const state = JSON.parse(JSON.stringify(getGeneratorState()))
+    const next = [draw(), draw()] as const
+    manualSeed(1)
+    setGeneratorState(state)
+    expectSame(draw(), next[0])
+    expectSame(draw(), next[1])
+  })
+
+  test('is not changed by what comes later, and must be one', () => {
+    manualSeed(2 ** 40)
+    const state = getGeneratorState()
+    const before = { ...state }
+    const expected = rand([3])
+    expect(state).toEqual(before)
+    for (const wrong of [undefined, null, {}, { ...state, counterLow: -1 }, { ...state, seedHigh: 0.5 }, { seed: 1 }]) {
+      expectError(() => setGeneratorState(untyped(wrong)), ArgumentError, 'setGeneratorState')
+    }
+    setGeneratorState(state)
+    expectSame(rand([3]), expected)
   })
 })

@@ -48,8 +48,14 @@ describe('code blocks', () => {
 describe('commands', () => {
   const commands = blocks.filter(({ language }) => language === 'sh').flatMap(({ text }) => text.trim().split('\n'))
 
+  /** A command of an example, which writes its report elsewhere and prints this. */
+  const example = (printed: string) => (command: string) => {
+    const [name, ...args] = command.split(' ')
+    expect(run(name as string, [...args, '--out', join(scratch, 'example')])).toContain(printed)
+  }
+
   /** How each command is run here, where the packages are installed already. */
-  const runs: Readonly<Record<string, () => void>> = {
+  const runs: Readonly<Record<string, (command: string) => void>> = {
     'npm ci && npm start': () => {
       expect(run('npm', ['start', '--', '--out', scratch])).toContain('The four weight gradients agree')
     },
@@ -59,15 +65,31 @@ describe('commands', () => {
       expect(scripts.test).toContain('vitest run')
       expect(readFileSync(join(root, '.ci', 'run'), 'utf8')).toContain('npm ci && npm test')
     },
+    'npm run first-gradient': () => {
+      expect(run('npm', ['run', 'first-gradient'])).toContain('14')
+    },
+    'npm run xor -- --steps 150': example('4 of 4 points are told right'),
+    'npm run spirals -- --steps 600': example('of 400 test points are told right after 600 steps'),
+    'npm run recall -- --steps 400': example('of the rows of new sequences are found after 400 steps'),
+    'npm run vanishing-gradients -- --steps 20': example('Experiment 3: training with and without 1/√d_k'),
+    'npm run char-lm -- --steps 20': example('The test loss after 20 steps is'),
+    'npm run gradient-tests': () => {
+      expect(run('npm', ['run', 'gradient-tests'])).toMatch(/Tests\s+.*7 passed/)
+    },
+    'npm run satellite -- --steps 25': example('Mean absolute error on held-out longitudes'),
+    'npm run digits -- --steps 120': example('% after 120 steps in'),
     'npm run bench -- training': () => {
       expect(run('npm', ['run', 'bench', '--', 'training'])).toMatch(/XOR step.*µs/)
     },
     'npm run bench:memory -- 2000': () => {
       expect(run('npm', ['run', 'bench:memory', '--', '2000'])).toMatch(/after\s+2000: .* MB resident/)
     },
+    'npm run size': () => {
+      expect(run('npm', ['run', 'size'])).toMatch(/^\| matmul and softmax only .*\d+\.\d \|$/m)
+    },
   }
 
   test('are known', () => expect(commands.filter((command) => runs[command] === undefined)).toEqual([]))
 
-  test.each(commands)('%s', (command) => runs[command]?.())
+  test.each(commands)('%s', (command) => runs[command]?.(command))
 })

@@ -1,22 +1,23 @@
-import { access, constants, mkdir, writeFile } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
 import { manualSeed, randn, tensor } from 'wengert'
 import { MultiHeadAttention } from 'wengert/nn'
-import type { Section } from './document.js'
-import { InputError, reason } from './errors.js'
+import { runCommand } from '../support/command.js'
+import type { Section } from '../support/document.js'
+import { loadImage } from '../support/image.js'
+import { prepareFolder, writeReport } from '../support/output.js'
+import { renderPage } from '../support/page.js'
+import { Progress } from '../support/progress.js'
+import { coloursOf, renderSection } from '../support/terminal.js'
 import { runFixedStructure } from './fixed-structure.js'
 import { checkLayer } from './gradients.js'
-import { loadImage } from './image.js'
 import { type Options, readOptions } from './options.js'
-import { Progress } from './progress.js'
+import { pictureStyle, tilePicture } from './picture.js'
 import { runRandomWeights } from './random-weights.js'
-import { renderReport } from './report.js'
 import { fixedStructureSection, gradientSection, randomWeightsSection, tileSection, walkSection } from './sections.js'
-import { coloursOf, renderSection } from './terminal.js'
 import { cutTile, FEATURES, GULF_OF_ADEN, middleOf, PATCHES, standardisedPatches } from './tile.js'
 import { verdictOf } from './verdict.js'
 import { walkThrough } from './walk.js'
 
+const TITLE = 'From a satellite tile to checked attention gradients'
 const HEADS = 3
 
 /** Runs everything and returns the exit code. */
@@ -32,9 +33,9 @@ async function run({ image: file, place, seed, out }: Options): Promise<number> 
   const add = (section: Section) => {
     sections.push(section)
     progress.clear()
-    console.log(renderSection(section, tile, colours))
+    console.log(renderSection(section, colours))
   }
-  add(tileSection(tile))
+  add(tileSection(tile, await tilePicture(image, tile)))
 
   manualSeed(seed)
   const x = tensor(patches, { shape: [PATCHES, FEATURES] })
@@ -60,52 +61,12 @@ async function run({ image: file, place, seed, out }: Options): Promise<number> 
   const verdict = verdictOf(walk, checks)
   const { image: _, ...where } = tile
   const numbers = { image: image.name, tile: where, seed, walk, checks, fixedStructure, randomWeights, verdict }
-  const page = resolve(out, 'report.html')
-  await write(page, await renderReport(sections, verdict.text, image, tile))
-  await write(resolve(out, 'report.json'), `${JSON.stringify(numbers, null, 2)}\n`)
-  console.log(`${verdict.text}\nReport: ${page}`)
+  const page = renderPage({ title: TITLE, lead: verdict.text, style: pictureStyle }, sections)
+  console.log(`${verdict.text}\nReport: ${await writeReport(out, page, numbers)}`)
   return verdict.exitCode
 }
 
-/** Finds out before the work whether the report can be written after it. */
-async function prepareFolder(out: string): Promise<void> {
-  try {
-    const path = resolve(out)
-    await makeFolder(path)
-    // With the slash, a file in the folder's place is an error.
-    await access(`${path}/`, constants.W_OK)
-  } catch (thrown) {
-    throw new InputError(`cannot write to the folder '${out}': ${reason(thrown)}`)
-  }
-}
-
-/** Like mkdir's own `recursive`, which never returns where the file system refuses new folders with ENOENT (/proc). */
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path)
-  } catch (thrown) {
-    const { code } = thrown as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
-    if (code !== 'ENOENT') throw thrown
-    await makeFolder(dirname(path))
-    await mkdir(path)
-  }
-}
-
-async function write(path: string, text: string): Promise<void> {
-  await writeFile(path, text).catch((thrown) => {
-    throw new InputError(`cannot write the report: ${reason(thrown)}`)
-  })
-}
-
-// Whoever reads only the beginning (head, less) closes the pipe early.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
-
-try {
+await runCommand(async () => {
   const options = readOptions(process.argv.slice(2))
-  if (options !== null) process.exitCode = await run(options)
-} catch (thrown) {
-  if (!(thrown instanceof InputError)) throw thrown
-  console.error(`error: ${thrown.message}`)
-  process.exitCode = 2
-}
+  return options === null ? 0 : await run(options)
+})

@@ -1,5 +1,5 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { InputError, reason } from './errors.js'
+import { InvalidArgumentError, Option } from 'commander'
+import { command, outOption, readArguments, seedOption } from '../support/command.js'
 
 /** Where the tile is: around a point on Earth, or by the pixel of its upper left corner. */
 export type Place =
@@ -28,40 +28,25 @@ const description =
  * @throws InputError for options or values that are not understood
  */
 export function readOptions(args: readonly string[]): Options | null {
-  const command = new Command('npm start --')
-    .description(description)
-    .option('--image <file>', 'a JPEG or PNG file, taken as an equirectangular map of the whole Earth by --at')
-    .addOption(
-      new Option('--at <lat,lon>', 'centre of the tile in degrees (north and east positive)')
-        .argParser(readPoint)
-        .conflicts('tile'),
-    )
-    .addOption(new Option('--tile <x,y>', 'pixel of the upper left corner of the tile').argParser(readCorner))
-    .addOption(new Option('--seed <n>', 'seed of all random numbers').argParser(readSeed).default(0))
-    .option('--out <dir>', 'folder that receives report.html and report.json', 'out')
-    .addHelpText(
-      'after',
-      '\nWithout --at or --tile: 11,48 (Gulf of Aden) of the built-in image, the middle of another one.',
-    )
-    .helpOption('--help', 'show this help')
-    .allowExcessArguments(false)
-    .showSuggestionAfterError(false)
-    .configureOutput({ outputError: () => undefined })
-    .exitOverride()
-  try {
-    command.parse(args, { from: 'user' })
-  } catch (thrown) {
-    if (thrown instanceof CommanderError && thrown.exitCode === 0) return null
-    throw new InputError(reason(thrown).replace(/^error: /, ''))
-  }
-  const { image, at, tile, seed, out } = command.opts<{
-    image?: string
-    at?: Place
-    tile?: Place
-    seed: number
-    out: string
-  }>()
-  if (out === '') throw new InputError('--out needs the name of a folder')
+  const options = readArguments<{ image?: string; at?: Place; tile?: Place; seed: number; out: string }>(
+    command('npm start --', description)
+      .option('--image <file>', 'a JPEG or PNG file, taken as an equirectangular map of the whole Earth by --at')
+      .addOption(
+        new Option('--at <lat,lon>', 'centre of the tile in degrees (north and east positive)')
+          .argParser(readPoint)
+          .conflicts('tile'),
+      )
+      .addOption(new Option('--tile <x,y>', 'pixel of the upper left corner of the tile').argParser(readCorner))
+      .addOption(seedOption())
+      .addOption(outOption('out'))
+      .addHelpText(
+        'after',
+        '\nWithout --at or --tile: 11,48 (Gulf of Aden) of the built-in image, the middle of another one.',
+      ),
+    args,
+  )
+  if (options === null) return null
+  const { image, at, tile, seed, out } = options
   return { image: image ?? null, place: at ?? tile ?? null, seed, out }
 }
 
@@ -88,12 +73,4 @@ function readPair(text: string, form: RegExp, expected: string): [number, number
     throw new InvalidArgumentError(`Expected ${expected}.`)
   }
   return [Number(first), Number(second)]
-}
-
-function readSeed(text: string): number {
-  const seed = Number(text)
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(seed)) {
-    throw new InvalidArgumentError(`Expected a whole number from 0 to ${Number.MAX_SAFE_INTEGER}.`)
-  }
-  return seed
 }

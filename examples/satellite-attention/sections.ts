@@ -1,20 +1,21 @@
 import type { MultiHeadAttention } from 'wengert/nn'
-import { type Column, paragraph, type Section, type Series, table } from './document.js'
+import type { Verdict } from 'wengert/testing'
+import { type Column, type Picture, paragraph, type Section, type Series, table } from '../support/document.js'
+import { attentionWeight, percent, position, readable, scientific, sizes } from '../support/format.js'
 import type { Compared, FixedStructure, GradientNorms } from './fixed-structure.js'
-import { attentionWeight, percent, position, readable, scientific, sizes } from './format.js'
-import { type LayerCheck, TOLERANCES, WEIGHTS, type WeightName } from './gradients.js'
+import { type LayerCheck, WEIGHTS, type WeightName } from './gradients.js'
 import { DEAD, DRAWS, type RandomWeights, type Regime } from './random-weights.js'
 import { FEATURES, GRID, PATCH, PATCHES, TILE, type Tile } from './tile.js'
 import type { Walk } from './walk.js'
 
-export function tileSection(tile: Tile): Section {
+export function tileSection(tile: Tile, picture: Picture): Section {
   return {
     title: 'The tile',
     parts: [
       paragraph(
         `${TILE} × ${TILE} pixels of ${tile.image.name} from pixel ${tile.left},${tile.top}; on a map of the Earth, around ${position(tile.latitude, tile.longitude)}. Cut into ${GRID} × ${GRID} patches of ${PATCH} × ${PATCH} pixels in three colours, it is a matrix X of ${sizes([PATCHES, FEATURES])}: one patch a row, each of the ${FEATURES} features standardised over the patches.`,
       ),
-      { kind: 'picture' },
+      picture,
     ],
   }
 }
@@ -52,13 +53,15 @@ export function walkSection(walk: Walk, { numHeads: heads, keyDim }: MultiHeadAt
   }
 }
 
+const VERDICTS: Readonly<Record<Verdict, string>> = { right: 'pass', wrong: 'FAIL', noisy: 'too noisy to say' }
+
 export function gradientSection(checks: readonly LayerCheck[]): Section {
   const failures = checks.flatMap(({ weights }) => weights.filter(({ ok }) => !ok))
   return {
     title: 'The four weight gradients against finite differences',
     parts: [
       paragraph(
-        `L = mean((Y − T)²) / 2 with a random T; central differences in float64. Agreement means |analytic − numeric| ≤ ${scientific(TOLERANCES.atol, 0)} + ${scientific(TOLERANCES.rtol, 0)} · |numeric|. A random direction moves every entry of the weight at once. Relative errors are relative to the largest derivative towards the same weight.`,
+        `L = mean((Y − T)²) / 2 with a random T; differences in float64, for several steps and extrapolated to step 0, which tells how many digits they have. A gradient passes where analytic and numeric derivatives agree to six digits, or to what rounding leaves of the latter; it fails where they differ by more than both explain. A random direction moves every entry of the weight at once. Relative errors are relative to the largest derivative towards the same weight.`,
       ),
       ...checks.map(({ title, weights }) =>
         table(
@@ -70,6 +73,7 @@ export function gradientSection(checks: readonly LayerCheck[]): Section {
             { head: 'directions' },
             { head: 'absolute', group: 'worst error' },
             { head: 'relative', group: 'worst error' },
+            { head: 'digits' },
             { head: 'verdict', text: true },
           ],
           weights.map((check) => [
@@ -79,7 +83,8 @@ export function gradientSection(checks: readonly LayerCheck[]): Section {
             check.directions === 0 ? '–' : String(check.directions),
             scientific(check.maxAbsoluteError),
             scientific(check.maxRelativeError),
-            check.ok ? 'pass' : 'FAIL',
+            check.digits === null ? '–' : String(Math.floor(check.digits)),
+            VERDICTS[check.verdict],
           ]),
         ),
       ),

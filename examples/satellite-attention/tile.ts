@@ -1,5 +1,5 @@
-import { InputError } from './errors.js'
-import type { Image } from './image.js'
+import { InputError } from '../support/errors.js'
+import type { Image } from '../support/image.js'
 import type { Place } from './options.js'
 
 /** Pixels along each side of the tile. */

@@ -2,7 +2,7 @@
 import { isFloating } from '../core/dtype.js'
 import { AnomalyError, ArgumentError } from '../core/errors.js'
 import type { Origin, TapeNode } from '../core/node.js'
-import { type Observer, withObserver } from '../core/operation.js'
+import { isInner, type Observer, withObserver } from '../core/operation.js'
 import { type Shape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { publicly } from '../memory/scope.js'
@@ -65,7 +65,8 @@ export function detectAnomaly<Result>(fn: () => Result): Result {
 }
 
 const observe: Observer = (operation, inputs, _attributes, output) => {
-  if (!watching && ruleOf === null) return
+  // What an operation computes on its way need not be finite.
+  if (isInner() || (!watching && ruleOf === null)) return
   const origin: Origin = {
     line: ruleOf === null ? callerLine() : (ruleOf.origin?.line ?? null),
     inputs: inputs.map((input, i) => `input ${i}: ${describe(input)}`).join(', '),

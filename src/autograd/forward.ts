@@ -10,6 +10,7 @@ import type { TapeNode } from '../core/node.js'
 import {
   derivativeFor,
   entryFor,
+  isJoint,
   isRecording,
   type Observer,
   type Operation,
@@ -100,14 +101,13 @@ function pushForward(
     const seeds: Tensor[] = []
     withRecording(true, () => {
       const derivatives = operation.derivatives as NonNullable<Operation['derivatives']>
-      const all = 'joint' in derivatives ? derivatives.joint(cotangent, call) : null
+      const all = isJoint(derivatives) ? derivatives.joint(cotangent, call) : null
       inputs.forEach((input, i) => {
         const given = input.tangents?.get(tag)
         if (given === undefined) return
-        const product =
-          'joint' in derivatives
-            ? (all?.[i] ?? null)
-            : (derivativeFor(derivatives, i)?.rule(cotangent, call, i) ?? null)
+        const product = isJoint(derivatives)
+          ? (all?.[i] ?? null)
+          : (derivativeFor(derivatives, i)?.rule(cotangent, call, i) ?? null)
         if (product === null) return
         if (product.node !== null) {
           roots.push(product.node)

@@ -7,7 +7,8 @@ import { checkTensor } from '../ops/arguments.js'
  * Calls `hook` with the whole cotangent of `x` whenever a sweep has gathered it: in `backward`, before a leaf's `grad`
  * takes it, and in the sweeps of the transforms. Where the hook returns a tensor, that one takes the cotangent's place
  * for everything that `x` was computed from. Several hooks run in the order of their registration, each with what the
- * one before it made. They are recorded under `createGraph`.
+ * one before it made. They are recorded under `createGraph`. What a hook gets is its own: it may keep it, and change it
+ * in place.
  *
  * @returns a function that takes the hook away again
  * @throws GradientError where x needs no gradient. A sweep throws where a hook returns something else than a tensor of

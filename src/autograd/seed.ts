@@ -1,13 +1,12 @@
 import { ArgumentError, DTypeError, GradientError, ShapeError } from '../core/errors.js'
 import { sameShape, showShape } from '../core/shape.js'
-import type { Tensor } from '../core/tensor.js'
-import { checkTensor } from '../ops/arguments.js'
-import { ones } from '../ops/creation.js'
+import { Tensor } from '../core/tensor.js'
+import { checkTensor, constant } from '../ops/arguments.js'
 
 /** The cotangent to start with: the given one, or 1 for a root with one element. */
 export function seedFor(op: string, root: Tensor, cotangent: Tensor | null | undefined): Tensor {
   if (cotangent === undefined || cotangent === null) {
-    if (root.size === 1) return ones(root.shape, { dtype: root.dtype })
+    if (root.size === 1) return new Tensor(constant(1, root.dtype).storage, root.shape, null)
     throw new GradientError(
       `${op}: a root of shape ${showShape(root.shape)} is no scalar; reduce it first, for example with sum() or mean(), or pass a cotangent of its shape`,
     )

@@ -1,10 +1,9 @@
 // The reverse sweep over the tape.
 
 import { contiguous } from '../core/contiguous.js'
-import { suffixOf } from '../core/dtype.js'
 import { GradientError, ShapeError } from '../core/errors.js'
-import type { Hook, Segment, TapeNode } from '../core/node.js'
-import { derivativeFor, type Operation, withRecording } from '../core/operation.js'
+import { type Hook, NOTHING_SAVED, type Segment, type TapeNode } from '../core/node.js'
+import { derivativeFor, isJoint, type Operation, withRecording } from '../core/operation.js'
 import { checkOptions } from '../core/options.js'
 import { sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
@@ -12,6 +11,8 @@ import { addressOf, tick } from '../memory/arena.js'
 import { closeScope, disown, openScope, own, publicly } from '../memory/scope.js'
 import { checkTensor } from '../ops/arguments.js'
 import { add } from '../ops/arithmetic.js'
+import { clone } from '../ops/copy.js'
+import { mapPairs } from '../ops/pieces.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkCotangent, isDetecting, withinRule } from './anomaly.js'
 import { withCollector } from './collect.js'
@@ -52,12 +53,13 @@ export function sweepOver(
   const { createGraph = false, retainGraph = createGraph } = options
   for (const entry of entries) checkEntry(entry)
   const suspended = suspend(entries)
-  const segments = new Set<Segment>()
+  const segments: Segment[] = []
   const mark = openScope()
   try {
     withCollector(null, () =>
       withRecording(createGraph, () => {
-        for (const [i, root] of roots.entries()) {
+        for (let i = 0; i < roots.length; i++) {
+          const root = roots[i] as TapeNode
           if (leading === null || leading.has(root)) receive(root, seeds[i] as Tensor, createGraph)
         }
         for (const entry of entries) {
@@ -70,7 +72,7 @@ export function sweepOver(
     // After an error, cotangents are left behind.
     for (const entry of entries) settle(entry)
     // Those that stand in another were restored after it.
-    for (const segment of [...segments].reverse()) segment.drop()
+    for (const segment of segments.reverse()) segment.drop()
     for (const [entry, cotangent] of suspended) entry.cotangent = cotangent
     closeScope(mark, null)
   }
@@ -89,11 +91,13 @@ function suspend(entries: readonly TapeNode[]): readonly (readonly [TapeNode, Te
 
 /** Throws where an entry cannot be swept. */
 function checkEntry(entry: TapeNode): void {
-  const name = entry.operation?.name ?? 'leaf'
   checkPresent(entry)
   entry.segment?.check()
-  for (const tensor of entry.saved) {
+  const { saved } = entry
+  for (let i = 0; i < saved.length; i++) {
+    const tensor = saved[i] as Tensor | null
     if (tensor !== null && tensor.storage.changedAt > entry.id) {
+      const name = entry.operation?.name ?? 'leaf'
       throw new GradientError(
         `backward: "${name}" saved a value of shape ${showShape(tensor.shape)} that has been changed in place since (copy_, an optimiser's step, loadStateDict); call backward before the change, or compute the root again`,
       )
@@ -112,7 +116,7 @@ function checkPresent(entry: TapeNode): void {
 function visit(
   entry: TapeNode,
   leading: ReadonlySet<TapeNode> | null,
-  segments: Set<Segment>,
+  segments: Segment[],
   createGraph: boolean,
   see: (entry: TapeNode, cotangent: Tensor) => void,
 ): void {
@@ -132,9 +136,9 @@ function visit(
   settle(entry)
 }
 
-function restore(entry: TapeNode, segments: Set<Segment>): void {
+function restore(entry: TapeNode, segments: Segment[]): void {
   while (entry.segment !== null && !entry.segment.restored) {
-    segments.add(entry.segment)
+    segments.push(entry.segment)
     entry.segment.restore()
   }
 }
@@ -148,16 +152,17 @@ function passOn(
   const { parents } = entry
   const cotangent = entry.cotangent as Tensor
   const derivatives = operation.derivatives as NonNullable<Operation['derivatives']>
-  const all = 'joint' in derivatives ? withinRule(entry, () => derivatives.joint(cotangent, entry)) : null
+  const detecting = isDetecting()
+  const all = isJoint(derivatives) ? withinRule(entry, () => derivatives.joint(cotangent, entry)) : null
   for (let i = 0; i < parents.length; i++) {
     const parent = parents[i] as TapeNode | null
     if (parent === null || (leading === null ? parent.retired : !leading.has(parent))) continue
     let product: Tensor | null
-    if ('joint' in derivatives) product = all?.[i] ?? null
+    if (isJoint(derivatives)) product = all?.[i] ?? null
     else {
       const derivative = derivativeFor(derivatives, i)
       if (derivative === null) continue
-      product = isDetecting()
+      product = detecting
         ? withinRule(entry, () => derivative.rule(cotangent, entry, i))
         : derivative.rule(cotangent, entry, i)
     }
@@ -167,7 +172,7 @@ function passOn(
         `backward: the rule of "${operation.name}" gave input ${i} of shape ${showShape(parent.shape)} a cotangent of shape ${showShape(product.shape)}`,
       )
     }
-    if (isDetecting()) checkCotangent(entry, i, cotangent, product)
+    if (detecting) checkCotangent(entry, i, cotangent, product)
     receive(parent, product, createGraph)
   }
 }
@@ -175,9 +180,8 @@ function passOn(
 /** Shows a cotangent to the hooks, and puts what they return in its place. */
 function runHooks(entry: TapeNode, hooks: readonly Hook[]): void {
   for (const hook of [...hooks]) {
-    const present = entry.cotangent as Tensor
-    // The hook may keep it.
-    present.storage.escaped = true
+    const present = handOut(entry.cotangent as Tensor)
+    replaceCotangent(entry, present)
     const changed: unknown = publicly(() => hook(present))
     if (changed === undefined || changed === null || changed === present) continue
     checkTensor('registerHook', changed, 'what a hook returns')
@@ -186,28 +190,38 @@ function runHooks(entry: TapeNode, hooks: readonly Hook[]): void {
         `registerHook: a hook returned ${changed.dtype} ${showShape(changed.shape)} for a cotangent that is ${present.dtype} ${showShape(present.shape)}; it must be like it`,
       )
     }
-    own(changed.storage)
-    entry.cotangent = changed
-    disown(present.storage)
+    replaceCotangent(entry, changed)
   }
+}
+
+function replaceCotangent(entry: TapeNode, cotangent: Tensor): void {
+  own(cotangent.storage)
+  if (entry.cotangent !== null) disown(entry.cotangent.storage)
+  entry.cotangent = cotangent
+}
+
+/**
+ * A cotangent as the user's code gets it, which may keep it and change it in place: a copy where something else has the
+ * same numbers, such as the cotangent of another entry, the one that the user gave, or a constant.
+ */
+export function handOut(cotangent: Tensor): Tensor {
+  const result = isExclusive(cotangent) ? cotangent : clone(cotangent)
+  result.storage.escaped = true
+  return result
 }
 
 /** Adds a contribution to an entry's cotangent. */
 function receive(entry: TapeNode, contribution: Tensor, createGraph: boolean): void {
   const present = entry.cotangent
   if (present === null) {
-    own(contribution.storage)
-    entry.cotangent = contribution
+    replaceCotangent(entry, contribution)
     return
   }
   if (!createGraph && contribution.dtype === present.dtype && canAddInto(present, contribution)) {
     addInto(present, contribution)
     return
   }
-  const total = add(present, contribution)
-  own(total.storage)
-  entry.cotangent = total
-  disown(present.storage)
+  replaceCotangent(entry, add(present, contribution))
 }
 
 /** Whether nobody but the one slot that holds it can see a tensor's numbers. */
@@ -224,18 +238,19 @@ const addition = new KernelFamily('add')
 
 export function addInto(target: Tensor, x: Tensor): void {
   tick()
-  const source = contiguous(x)
-  const to = addressOf(target.storage)
-  addition.get(suffixOf(target.dtype))(to, addressOf(source.storage), to, target.storage.length, 1, 1, 0)
+  mapPairs(addition, target, addressOf(contiguous(x).storage), target, 1)
   target.storage.home = null
 }
 
 /** Gives up the saved values. */
 function release(entry: TapeNode): void {
   const { saved } = entry
-  entry.saved = []
+  entry.saved = NOTHING_SAVED
   entry.released = true
-  for (const tensor of saved) if (tensor !== null) disown(tensor.storage)
+  for (let i = 0; i < saved.length; i++) {
+    const tensor = saved[i] as Tensor | null
+    if (tensor !== null) disown(tensor.storage)
+  }
 }
 
 /** Clears what a sweep left in an entry: the cotangent of a leaf, or anything after an error. */

@@ -1,5 +1,6 @@
 import type { TapeNode } from '../core/node.js'
 import { type Shape, showShape } from '../core/shape.js'
+import { formatTable } from '../core/table.js'
 import type { Tensor } from '../core/tensor.js'
 import { publicly } from '../memory/scope.js'
 import type { Storage } from '../memory/storage.js'
@@ -104,16 +105,6 @@ function table(entries: readonly TapeEntry[], bytesSaved: number): string {
     showShape(entry.shape),
     entry.released ? 'released' : String(entry.bytesSaved),
   ])
-  const header = ['id', 'op', 'inputs', 'output', 'bytes saved']
-  const widths = header.map((title, column) =>
-    rows.reduce((width, row) => Math.max(width, (row[column] as string).length), title.length),
-  )
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) =>
-        column === 0 || column === 4 ? cell.padStart(widths[column] as number) : cell.padEnd(widths[column] as number),
-      )
-      .join('  ')
-      .trimEnd()
-  return [line(header), ...rows.map(line), `${entries.length} entries, ${bytesSaved} bytes saved`].join('\n')
+  const lines = formatTable(['id', 'op', 'inputs', 'output', 'bytes saved'], rows, [0, 4])
+  return [...lines, `${entries.length} entries, ${bytesSaved} bytes saved`].join('\n')
 }

@@ -29,16 +29,30 @@ const facts: Readonly<Record<DType, DTypeFacts>> = {
   float64: { bytes: 8, suffix: 'f64', rank: 3, array: Float64Array as DTypeFacts['array'] },
 }
 
+/** A switch, because looking a property up by a name that varies is slow. */
+function factsOf(dtype: DType): DTypeFacts {
+  switch (dtype) {
+    case 'float32':
+      return facts.float32
+    case 'float64':
+      return facts.float64
+    case 'int32':
+      return facts.int32
+    case 'bool':
+      return facts.bool
+  }
+}
+
 export function bytesOf(dtype: DType): number {
-  return facts[dtype].bytes
+  return factsOf(dtype).bytes
 }
 
 export function suffixOf(dtype: DType): DTypeFacts['suffix'] {
-  return facts[dtype].suffix
+  return factsOf(dtype).suffix
 }
 
 export function arrayOf(dtype: DType): DTypeFacts['array'] {
-  return facts[dtype].array
+  return factsOf(dtype).array
 }
 
 export function isFloating(dtype: DType): boolean {
@@ -47,7 +61,7 @@ export function isFloating(dtype: DType): boolean {
 
 /** The dtype that holds both: bool < int32 < float32 < float64. */
 export function promoteTypes(a: DType, b: DType): DType {
-  return facts[a].rank >= facts[b].rank ? a : b
+  return a === b || factsOf(a).rank >= factsOf(b).rank ? a : b
 }
 
 /** Throws unless `dtype` names one. */

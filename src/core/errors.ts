@@ -33,6 +33,12 @@ export class GradientError extends WengertError {}
 /** The numbers asked for do not fit into the memory that the engine can give. */
 export class MemoryError extends WengertError {}
 
+/** The bytes of a file are not what its format prescribes. */
+export class FormatError extends WengertError {}
+
+/** A thread that took part in an operation failed or ended. */
+export class ThreadError extends WengertError {}
+
 /** `detectAnomaly` found the operation that made a value or a cotangent NaN or infinite. */
 export class AnomalyError extends WengertError {
   constructor(

@@ -6,6 +6,9 @@ import type { Tensor } from './tensor.js'
 /** Position of the output among the saved values. */
 export const OUTPUT = -1
 
+/** The saved values of an entry that has none, or has given them up. */
+export const NOTHING_SAVED: readonly (Tensor | null)[] = []
+
 /** Sees a tensor's cotangent during a sweep; a tensor that it returns takes the cotangent's place. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook that only looks may return nothing
 export type Hook = (cotangent: Tensor) => Tensor | null | undefined | void
@@ -60,13 +63,19 @@ export class TapeNode<Attributes = unknown> {
     /** The inputs' entries; null for inputs that need no gradient. */
     readonly parents: readonly (TapeNode | null)[],
     readonly inputShapes: readonly Shape[],
-    /** The values that the rules need: a place for each input, what else is kept, the output; null where not needed. */
-    public saved: (Tensor | null)[],
+    /**
+     * The values that the rules need: a place for each input, what else is kept, the output last; null where not needed;
+     * none at all where no rule needs any.
+     */
+    public saved: readonly (Tensor | null)[],
     readonly shape: Shape,
     /** The tensor whose `grad` gathers the cotangent: a leaf itself, or a result that `retainGrad` named; else null. */
     public gatherer: Tensor | null,
   ) {
-    for (const tensor of saved) if (tensor !== null) own(tensor.storage)
+    for (let i = 0; i < saved.length; i++) {
+      const tensor = saved[i] as Tensor | null
+      if (tensor !== null) own(tensor.storage)
+    }
   }
 
   /** A saved input. */

@@ -1,7 +1,7 @@
 import { now, tick } from '../memory/arena.js'
 import { closeScope, disown, keep, openScope, own } from '../memory/scope.js'
 import { isFloating } from './dtype.js'
-import { OUTPUT, TapeNode } from './node.js'
+import { NOTHING_SAVED, OUTPUT, TapeNode } from './node.js'
 import type { Shape } from './shape.js'
 import type { Tensor } from './tensor.js'
 
@@ -35,10 +35,9 @@ export interface JointDerivatives<Attributes> {
   readonly keeps?: (attributes: Attributes) => readonly Tensor[]
 }
 
-export type Derivatives<Attributes> =
-  | readonly (Derivative<Attributes> | null)[]
-  | Derivative<Attributes>
-  | JointDerivatives<Attributes>
+type SeparateDerivatives<Attributes> = readonly (Derivative<Attributes> | null)[] | Derivative<Attributes>
+
+export type Derivatives<Attributes> = SeparateDerivatives<Attributes> | JointDerivatives<Attributes>
 
 /** Whether operations are recorded on the tape at present. */
 let recording = true
@@ -80,6 +79,28 @@ export function withObserver<Result>(observer: Observer, fn: () => Result): Resu
   }
 }
 
+let within = false
+
+/** Whether the operation that is executed is part of another one's forward. */
+export function isInner(): boolean {
+  return within
+}
+
+/** The forward, for observers that tell its parts from operations. */
+function inside<Attributes>(
+  operation: Operation<Attributes>,
+  inputs: readonly Tensor[],
+  attributes: Attributes,
+): Tensor {
+  const before = within
+  within = true
+  try {
+    return operation.forward(inputs, attributes)
+  } finally {
+    within = before
+  }
+}
+
 /** Executes an operation and records it where an input needs a gradient. */
 export function apply<Attributes>(
   operation: Operation<Attributes>,
@@ -90,14 +111,9 @@ export function apply<Attributes>(
   tick()
   let output: Tensor | null = null
   try {
-    output = operation.forward(inputs, attributes)
-    if (recording && operation.derivatives !== null && isFloating(output.dtype)) {
-      for (let i = 0; i < inputs.length; i++) {
-        if ((inputs[i] as Tensor).node !== null) {
-          output.node = entryFor(operation, inputs, attributes, output, isRecorded) as TapeNode
-          break
-        }
-      }
+    output = observers.length === 0 ? operation.forward(inputs, attributes) : inside(operation, inputs, attributes)
+    if (recording && operation.derivatives !== null && isAnyRecorded(inputs) && isFloating(output.dtype)) {
+      output.node = entryFor(operation, inputs, attributes, output, isRecorded) as TapeNode
     }
     for (let i = 0; i < observers.length; i++) {
       ;(observers[i] as Observer)(operation as Operation<unknown>, inputs, attributes, output)
@@ -142,6 +158,11 @@ function isRecorded(x: Tensor): boolean {
   return x.node !== null
 }
 
+function isAnyRecorded(inputs: readonly Tensor[]): boolean {
+  for (let i = 0; i < inputs.length; i++) if ((inputs[i] as Tensor).node !== null) return true
+  return false
+}
+
 /** The entry of a call, with the values that the rules towards the wanted inputs read. */
 export function entryFor<Attributes>(
   operation: Operation<Attributes>,
@@ -151,36 +172,61 @@ export function entryFor<Attributes>(
   wanted: (input: Tensor) => boolean,
 ): TapeNode<Attributes> {
   const count = inputs.length
-  const derivatives = operation.derivatives as Derivatives<Attributes>
   const parents = new Array<TapeNode | null>(count)
   const shapes = new Array<Shape>(count)
-  const kept = 'joint' in derivatives ? (derivatives.keeps?.(attributes) ?? []) : []
-  const last = count + kept.length
-  const saved = new Array<Tensor | null>(last + 1)
-  for (let i = 0; i <= last; i++) saved[i] = kept[i - count] ?? null
   for (let i = 0; i < count; i++) {
     const input = inputs[i] as Tensor
     parents[i] = input.node
     shapes[i] = input.shape
-    if ('joint' in derivatives) {
-      saved[i] = input
-      saved[last] = output
-    } else if (wanted(input)) {
-      const saves = derivativeFor(derivatives, i)?.saves ?? []
-      for (let j = 0; j < saves.length; j++) {
-        const position = saves[j] as number
-        if (position === OUTPUT) saved[last] = output
-        else saved[position] = inputs[position] as Tensor
+  }
+  const derivatives = operation.derivatives as Derivatives<Attributes>
+  const saved = isJoint(derivatives)
+    ? [...inputs, ...(derivatives.keeps?.(attributes) ?? []), output]
+    : savedFor(derivatives, inputs, output, wanted)
+  return new TapeNode<Attributes>(now(), operation, attributes, parents, shapes, saved, output.shape, null)
+}
+
+function savedFor<Attributes>(
+  derivatives: SeparateDerivatives<Attributes>,
+  inputs: readonly Tensor[],
+  output: Tensor,
+  wanted: (input: Tensor) => boolean,
+): readonly (Tensor | null)[] {
+  const count = inputs.length
+  let saved: (Tensor | null)[] | null = null
+  for (let i = 0; i < count; i++) {
+    if (!wanted(inputs[i] as Tensor)) continue
+    const derivative = derivativeFor(derivatives, i)
+    if (derivative === null) continue
+    const { saves } = derivative
+    for (let j = 0; j < saves.length; j++) {
+      const position = saves[j] as number
+      if (saved === null) {
+        saved = new Array<Tensor | null>(count + 1)
+        for (let k = 0; k <= count; k++) saved[k] = null
       }
+      if (position === OUTPUT) saved[count] = output
+      else saved[position] = inputs[position] as Tensor
     }
   }
-  return new TapeNode<Attributes>(now(), operation, attributes, parents, shapes, saved, output.shape, null)
+  return saved ?? NOTHING_SAVED
+}
+
+/** Whether the derivatives are given all at once. */
+export function isJoint<Attributes>(derivatives: Derivatives<Attributes>): derivatives is JointDerivatives<Attributes> {
+  return !Array.isArray(derivatives) && 'joint' in derivatives
 }
 
 /** The derivative towards the input at `index`; null where there is none. */
 export function derivativeFor<Attributes>(
-  derivatives: Exclude<Derivatives<Attributes>, JointDerivatives<Attributes>>,
+  derivatives: SeparateDerivatives<Attributes>,
   index: number,
 ): Derivative<Attributes> | null {
-  return 'rule' in derivatives ? derivatives : (derivatives[index] as Derivative<Attributes> | null)
+  return isList(derivatives) ? (derivatives[index] as Derivative<Attributes> | null) : derivatives
+}
+
+function isList<Attributes>(
+  derivatives: SeparateDerivatives<Attributes>,
+): derivatives is readonly (Derivative<Attributes> | null)[] {
+  return Array.isArray(derivatives)
 }

@@ -4,7 +4,7 @@ import { ArgumentError, ShapeError, showValue } from './errors.js'
 export type Shape = readonly number[]
 
 /** The layout block that kernels read has room for this many axes. */
-const MAXIMUM_RANK = 200
+export const MAXIMUM_RANK = 200
 
 /** `(2, 3)`, as messages show shapes. */
 export function showShape(shape: Shape): string {
@@ -91,7 +91,11 @@ export function normalizeAxis(op: string, axis: number, rank: number): number {
 
 /** The axes counted from 0, ascending; all of them for undefined. Duplicates throw. */
 export function normalizeAxes(op: string, axes: number | readonly number[] | undefined, rank: number): number[] {
-  if (axes === undefined) return Array.from({ length: rank }, (_, axis) => axis)
+  if (axes === undefined) {
+    const all = new Array<number>(rank)
+    for (let axis = 0; axis < rank; axis++) all[axis] = axis
+    return all
+  }
   if (typeof axes === 'number') return [normalizeAxis(op, axes, rank)]
   checkList(op, 'axis', axes)
   const result = axes.map((axis) => normalizeAxis(op, axis, rank)).sort((a, b) => a - b)

@@ -1,89 +1,125 @@
 // Walking several operands over one shape, each with strides of its own (0 where it is broadcast), as few loops as
 // possible: axes of size 1 vanish, neighbours that lie in memory as one become one, the innermost is left to the
 // kernel's row loop and the others go into the layout block.
-import { layoutAddress } from '../memory/arena.js'
+import { layoutEnd } from '../memory/arena.js'
 import { heap } from '../memory/heap.js'
 import { contiguousStrides, type Shape } from './shape.js'
-import type { Tensor } from './tensor.js'
 
-/** Element strides of a tensor seen as broadcast to `shape`. */
-export function stridesOver(tensor: Tensor, shape: Shape): number[] {
-  const own = tensor.strides ?? contiguousStrides(tensor.shape)
+/** How numbers lie in memory: sizes, and element strides, null for those of a row-major array without gaps. */
+export interface Strided {
+  readonly shape: Shape
+  readonly strides: readonly number[] | null
+}
+
+/** Element strides of an operand seen as broadcast to `shape`. */
+export function stridesOver(operand: Strided, shape: Shape): number[] {
+  const own = operand.strides ?? contiguousStrides(operand.shape)
   const result = new Array<number>(shape.length).fill(0)
   const lead = shape.length - own.length
   for (let axis = 0; axis < own.length; axis++) {
-    if (tensor.shape[axis] !== 1 || shape[axis + lead] === 1) result[axis + lead] = own[axis] as number
+    if (operand.shape[axis] !== 1 || shape[axis + lead] === 1) result[axis + lead] = own[axis] as number
   }
   return result
 }
 
-/** Axes merged as far as all operands allow. */
-export interface MergedAxes {
-  readonly sizes: number[]
-  /** For each operand its strides over the merged axes. */
-  readonly strides: number[][]
-}
-
-/** Drops axes of size 1 and merges neighbours that every operand walks as one. */
-export function mergeAxes(shape: Shape, strides: readonly (readonly number[])[]): MergedAxes {
-  const sizes: number[] = []
-  const merged: number[][] = strides.map(() => [])
-  for (let axis = 0; axis < shape.length; axis++) {
-    const size = shape[axis] as number
-    if (size === 1) continue
-    const last = sizes.length - 1
-    const joins = last >= 0 && strides.every((own, k) => (merged[k] as number[])[last] === (own[axis] as number) * size)
-    for (let k = 0; k < strides.length; k++) {
-      const own = (strides[k] as number[])[axis] as number
-      if (joins) (merged[k] as number[])[last] = own
-      else (merged[k] as number[]).push(own)
-    }
-    if (joins) sizes[last] = (sizes[last] as number) * size
-    else sizes.push(size)
-  }
-  return { sizes, strides: merged }
-}
-
-const HEADER_WORDS = 5
-const AXIS_WORDS = 5
-
-/** The innermost row of a walk. */
-export interface Row {
+/** The innermost loop of a walk over up to three operands, and where the others are described. */
+export interface Walk {
+  /** How many loops there are, this one included; 0 where there is only one position. */
+  readonly loops: number
+  /** Steps of the innermost loop. */
   readonly length: number
-  /** Stride of each operand along the row. */
-  readonly strides: readonly number[]
-  /** Address of the layout block of the outer axes; 0 where there are none. */
+  /** Elements between its steps, for each operand. */
+  readonly strideA: number
+  readonly strideB: number
+  readonly strideC: number
+  /** Address of the layout block of the outer loops; 0 where there are none. */
   readonly layout: number
 }
 
-/** Plans a walk of up to three operands over a shape without axes of size 0, and writes the layout block. */
-export function planRows(shape: Shape, operands: readonly (readonly number[])[]): Row {
-  const { sizes, strides } = mergeAxes(shape, operands)
-  const outer = sizes.length - 1
-  if (outer < 0) return { length: 1, strides: operands.map(() => 0), layout: 0 }
-  return {
-    length: sizes[outer] as number,
-    strides: strides.map((own) => own[outer] as number),
-    layout: outer === 0 ? 0 : writeLayout(sizes, strides, outer),
-  }
+/** Plans a walk over `shape`, which has no axes of size 0; the operands broadcast to it. */
+export function planRows(shape: Shape, a: Strided, b: Strided, c: Strided | null): Walk {
+  return plan(shape, a, b, c, 0, 1)
 }
 
-/** Writes the layout block for the first `count` axes; see the kernels' layout.ts. */
-export function writeLayout(sizes: readonly number[], strides: readonly (readonly number[])[], count: number): number {
+/**
+ * Plans a walk over all axes but the last two, which may differ among the operands. Its layout block describes every
+ * loop, the innermost too.
+ */
+export function planMatrices(shape: Shape, a: Strided, b: Strided, c: Strided): Walk {
+  return plan(shape, a, b, c, 2, 0)
+}
+
+// The words of a layout block; see the kernels' layout.ts.
+export const HEADER_WORDS = 5
+export const LOOP_WORDS = 5
+
+/** Plans over all but the last `skipped` axes and leaves `apart` loops, the innermost, out of the layout block. */
+function plan(shape: Shape, a: Strided, b: Strided, c: Strided | null, skipped: number, apart: number): Walk {
   const words = heap.int32
-  let at = layoutAddress >>> 2
+  // The block is written from its end, as the loops are found from the inside.
+  let at = layoutEnd >>> 2
+  let loops = 0
   let steps = 1
-  for (let axis = 0; axis < count; axis++) steps *= sizes[axis] as number
-  words[at] = count
-  words[at + 1] = steps
-  words.fill(0, at + 2, at + HEADER_WORDS)
-  at += HEADER_WORDS
-  for (let axis = 0; axis < count; axis++, at += AXIS_WORDS) {
-    words[at] = 0
-    words[at + 1] = sizes[axis] as number
-    for (let operand = 0; operand < 3; operand++) {
-      words[at + 2 + operand] = strides[operand]?.[axis] ?? 0
+  let length = 1
+  let strideA = 0
+  let strideB = 0
+  let strideC = 0
+  let lastA = 0
+  let lastB = 0
+  let lastC = 0
+  let plainA = 1
+  let plainB = 1
+  let plainC = 1
+  for (let back = 1; back <= shape.length; back++) {
+    const size = shape[shape.length - back] as number
+    const nextA = strideAt(a, back, plainA)
+    const nextB = strideAt(b, back, plainB)
+    const nextC = c === null ? 0 : strideAt(c, back, plainC)
+    plainA *= sizeAt(a, back)
+    plainB *= sizeAt(b, back)
+    if (c !== null) plainC *= sizeAt(c, back)
+    if (size === 1 || back <= skipped) continue
+    const last = loops === 0 ? 0 : (words[at + 1] as number)
+    if (loops > 0 && nextA === lastA * last && nextB === lastB * last && nextC === lastC * last) {
+      words[at + 1] = last * size
+    } else {
+      at -= LOOP_WORDS
+      loops++
+      lastA = nextA
+      lastB = nextB
+      lastC = nextC
+      words[at] = 0
+      words[at + 1] = size
+      words[at + 2] = nextA
+      words[at + 3] = nextB
+      words[at + 4] = nextC
+    }
+    if (loops > apart) steps *= size
+    if (loops === 1) {
+      length *= size
+      strideA = lastA
+      strideB = lastB
+      strideC = lastC
     }
   }
-  return layoutAddress
+  if (loops <= apart) return { loops, length, strideA, strideB, strideC, layout: 0 }
+  at -= HEADER_WORDS
+  words[at] = loops - apart
+  words[at + 1] = steps
+  words[at + 2] = 0
+  words[at + 3] = 0
+  words[at + 4] = 0
+  return { loops, length, strideA, strideB, strideC, layout: at << 2 }
+}
+
+/** Stride of an operand along the axis that is `back` from the end, `plain` where it is row-major. */
+function strideAt(operand: Strided, back: number, plain: number): number {
+  const axis = operand.shape.length - back
+  if (axis < 0 || operand.shape[axis] === 1) return 0
+  return operand.strides === null ? plain : (operand.strides[axis] as number)
+}
+
+function sizeAt(operand: Strided, back: number): number {
+  const axis = operand.shape.length - back
+  return axis < 0 ? 1 : (operand.shape[axis] as number)
 }

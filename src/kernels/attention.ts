@@ -6,11 +6,11 @@
 // The bits of a result do not depend on how batches and queries (in the backward pass: queries towards Q, keys towards
 // K and V) are divided among calls.
 import { addToFirst, addToSecond, total } from "./accumulator";
-import { exponentialOrZero } from "./exponential";
+import { flushedExponential } from "./exponential";
 import { loadUpTo, storeUpTo } from "./partial";
 import { randomUniform_f32 } from "./random";
 import { lanes, multiplyAdd } from "./simd";
-import { annihilate } from "./softmax";
+import { annihilate, below } from "./softmax";
 import {
   DEPTH, multiplyPanels, pack, PANEL_WORKSPACE, panelStride, packPanels, packsRows, TILE_ROW,
 } from "./tiles";
@@ -313,7 +313,7 @@ function weightRows<T>(
     if (maximum != before) {
       state.maximum = <f64>maximum;
       if (key > 0) {
-        const correction = exponentialOrZero<T>(v128.sub<T>(v128.splat<T>(before), subtracted));
+        const correction = flushedExponential<T>(below<T>(v128.splat<T>(before), subtracted));
         sum *= <f64>v128.extract_lane<T>(correction, 0);
         scaleRow<T>(y, call.valueDim, correction);
       }
@@ -326,7 +326,7 @@ function weightRows<T>(
       // A few vectors share one entry into the running sum, which costs more than they do.
       let group = i64x2(0, 0);
       for (const end = min(x + 8 * 16, bytes); x < end; x += 16) {
-        let weight = exponentialOrZero<T>(v128.sub<T>(v128.load(scores + x), subtracted));
+        let weight = flushedExponential<T>(below<T>(v128.load(scores + x), subtracted));
         group = v128.add<T>(group, weight);
         if (drawn) {
           weight = v128.and(v128.mul<T>(weight, kept), keptLanes<T>(drawn + x / sizeof<T>() * 4, dropout));
@@ -492,7 +492,7 @@ function cotangentRows<T>(
     if (call.dropout > 0 && count > 0) drawn = drawRow(call, weights, query + r, key, count, random);
     for (let x: usize = 0, left = count; x < bytes; x += 16, left -= lanes<T>()) {
       const score = scoresOf<T>(v128.load(scores + x), left, factor, bias ? bias + x : 0);
-      const weight = v128.mul<T>(exponentialOrZero<T>(v128.sub<T>(score, maximum)), inverse);
+      const weight = v128.mul<T>(flushedExponential<T>(below<T>(score, maximum)), inverse);
       const keep = drawn ? keptLanes<T>(drawn + x / sizeof<T>() * 4, dropout) : i64x2(-1, -1);
       v128.store(scores + x, drawn ? v128.and(v128.mul<T>(weight, kept), keep) : weight);
       if (!products) continue;

@@ -2,6 +2,7 @@
 // (0 for a broadcast one) and with a layout block over the outer ones, so that broadcasting copies nothing. The
 // output is contiguous and may be the same memory as an operand that has its layout.
 import { advance, offsetOf, outerSteps } from "./layout";
+import { power } from "./power";
 
 const ADD = 0;
 const SUB = 1;
@@ -11,10 +12,7 @@ const MAXIMUM = 4;
 const MINIMUM = 5;
 const POW = 6;
 const ANNIHILATE = 7;
-const RELU_BACKWARD = 8;
-const SIGMOID_BACKWARD = 9;
-const TANH_BACKWARD = 10;
-const ANNIHILATE_BOTH = 11;
+const ANNIHILATE_BOTH = 8;
 
 /** g · d where g is not 0, and 0 where it is, whatever d (∞ and NaN included). */
 @inline
@@ -33,14 +31,9 @@ function vector<T>(op: i32, a: v128, b: v128): v128 {
     if (op == MUL) return v128.mul<T>(a, b);
   }
   if (isFloat<T>()) {
-    const one = v128.splat<T>(1 as T);
     if (op == DIV) return v128.div<T>(a, b);
     if (op == ANNIHILATE) return annihilate<T>(a, b);
     if (op == ANNIHILATE_BOTH) return v128.and(annihilate<T>(a, b), v128.ne<T>(b, v128.splat<T>(0 as T)));
-    if (op == RELU_BACKWARD) return v128.and(a, v128.gt<T>(b, v128.splat<T>(0 as T)));
-    if (op == SIGMOID_BACKWARD) return annihilate<T>(a, v128.mul<T>(b, v128.sub<T>(one, b)));
-    // (1 - y)(1 + y) keeps its relative accuracy where y is close to 1, 1 - y² does not.
-    if (op == TANH_BACKWARD) return annihilate<T>(a, v128.mul<T>(v128.sub<T>(one, b), v128.add<T>(one, b)));
   }
   return unreachable();
 }
@@ -52,16 +45,12 @@ function scalar<T>(op: i32, a: T, b: T): T {
   if (op == MUL) return (a * b) as T;
   if (op == MAXIMUM) return isFloat<T>() ? max<T>(a, b) : a > b ? a : b;
   if (op == MINIMUM) return isFloat<T>() ? min<T>(a, b) : a < b ? a : b;
-  if (op == POW) return NativeMath.pow(a as f64, b as f64) as T;
+  if (op == POW) return power<T>(a, b);
   const zero = 0 as T;
-  const one = 1 as T;
   if (op == DIV) return (a / b) as T;
-  if (op == RELU_BACKWARD) return b > zero ? a : zero;
   if (a == zero) return zero;
   if (op == ANNIHILATE) return (a * b) as T;
   if (op == ANNIHILATE_BOTH) return b == zero ? zero : ((a * b) as T);
-  if (op == SIGMOID_BACKWARD) return (a * (b * (one - b))) as T;
-  if (op == TANH_BACKWARD) return (a * ((one - b) * (one + b))) as T;
   return unreachable();
 }
 
@@ -194,30 +183,6 @@ export function annihilate_f32(a: usize, b: usize, out: usize, n: i32, strideA: 
 
 export function annihilate_f64(a: usize, b: usize, out: usize, n: i32, strideA: i32, strideB: i32, layout: usize): void {
   binary<f64>(ANNIHILATE, a, b, out, n, strideA, strideB, layout);
-}
-
-export function reluBackward_f32(a: usize, b: usize, out: usize, n: i32, strideA: i32, strideB: i32, layout: usize): void {
-  binary<f32>(RELU_BACKWARD, a, b, out, n, strideA, strideB, layout);
-}
-
-export function reluBackward_f64(a: usize, b: usize, out: usize, n: i32, strideA: i32, strideB: i32, layout: usize): void {
-  binary<f64>(RELU_BACKWARD, a, b, out, n, strideA, strideB, layout);
-}
-
-export function sigmoidBackward_f32(a: usize, b: usize, out: usize, n: i32, strideA: i32, strideB: i32, layout: usize): void {
-  binary<f32>(SIGMOID_BACKWARD, a, b, out, n, strideA, strideB, layout);
-}
-
-export function sigmoidBackward_f64(a: usize, b: usize, out: usize, n: i32, strideA: i32, strideB: i32, layout: usize): void {
-  binary<f64>(SIGMOID_BACKWARD, a, b, out, n, strideA, strideB, layout);
-}
-
-export function tanhBackward_f32(a: usize, b: usize, out: usize, n: i32, strideA: i32, strideB: i32, layout: usize): void {
-  binary<f32>(TANH_BACKWARD, a, b, out, n, strideA, strideB, layout);
-}
-
-export function tanhBackward_f64(a: usize, b: usize, out: usize, n: i32, strideA: i32, strideB: i32, layout: usize): void {
-  binary<f64>(TANH_BACKWARD, a, b, out, n, strideA, strideB, layout);
 }
 
 export function annihilateBoth_f32(a: usize, b: usize, out: usize, n: i32, strideA: i32, strideB: i32, layout: usize): void {

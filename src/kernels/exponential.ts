@@ -1,6 +1,6 @@
 // The exponential function and its kin, from e^x = 2^n · e^r with n an integer and |r| <= ln 2 / 2.
 import { multiplyAdd } from "./simd";
-import { entry, polynomial, shiftLeft, shiftRight, signBit, significandBits, subtractBits } from "./vector";
+import { addBits, entry, polynomial, shiftLeft, shiftRight, signBit, significandBits, subtractBits } from "./vector";
 
 const LOG2E = 0;
 const LN2_HIGH = 1; // -ln 2 with so few bits that its product with n is exact
@@ -13,23 +13,25 @@ const SMALLEST_MINUS_ONE = 7; // e^x - 1 rounds to -1
 const FROM_PLUS_100 = 8; // 2^-100
 const REFLECTED_EXPONENT = 9; // 2^bias: subtracting the bits of 2^m from its bits gives those of 2^-m
 // Adding 1.5 · 2^(significand bits) rounds to an integer, which then stands in the low bits of the sum. What these have
-// besides turns n into a biased exponent: of 2^(n-1), of 2^(n+100), and twice that of 2^(n/2).
+// besides turns n into a biased exponent: of 2^(n-1), of 2^n, and of 2^(n+100).
 const ROUND_LESS_ONE = 10;
-const ROUND_PLUS_100 = 11;
-const ROUND_TWICE_BIAS = 12;
-const ROUND = 13; // of 2^n itself
-const NORMAL = 14; // from here on e^x is a normal number
+const ROUND = 11;
+const ROUND_PLUS_100 = 12;
+const ORDINARY = 13; // e^x is a normal number for |x| up to this, just below -ln of the smallest one
+const LEAST_ORDINARY = 14;
 
 const SINGLE = memory.data<f32>([
   1.4426950408889634, -0.693145751953125, -1.428606765330187e-6, 1, 0.5, 89, -104, -18, 7.888609052210118e-31,
-  1.7014118346046923e38, 12583038, 12583139, 12583166,
-  12583039, -87.33654022216797,
+  1.7014118346046923e38, 12583038, 12583039, 12583139, 87.33654022216797,
+  -87.33654022216797,
 ]);
 const DOUBLE = memory.data<f64>([
   1.4426950408889634, -0.693147180559663, -2.8235290563031577e-13, 1, 0.5, 710, -746, -40, 7.888609052210118e-31,
-  8.98846567431158e307, 6755399441056766, 6755399441056867, 6755399441057790,
-  6755399441056767, -708.3964185322641,
+  8.98846567431158e307, 6755399441056766, 6755399441056767, 6755399441056867, 708.396418532264,
+  -708.396418532264,
 ]);
+
+const MAGNITUDE = memory.data<i32>([i32.MAX_VALUE]); // all bits but the sign
 
 // (e^r - 1 - r) / r² for |r| <= ln 2 / 2, minimax (Remez). Error relative to e^r: 2^-27.8 and 2^-56.5.
 const REMAINDER_SINGLE = memory.data<f32>([
@@ -61,23 +63,9 @@ function reduce<T>(x: v128, rounded: v128, how: i32): v128 {
 /** e^r - 1 for |r| <= ln 2 / 2. */
 @inline
 function reducedMinusOne<T>(r: v128): v128 {
-  return sizeof<T>() == 4 ? evaluateReduced<f32>(r) : reducedMinusOneOfDoubles(r);
-}
-
-@inline
-function evaluateReduced<T>(r: v128): v128 {
   const r2 = v128.mul<T>(r, r);
   const degree = sizeof<T>() == 4 ? 4 : 9;
   return multiplyAdd<T>(r2, polynomial<T>(r, r2, REMAINDER_SINGLE, REMAINDER_DOUBLE, degree), r);
-}
-
-// One function each for all that need them, for the sake of size: float64 is not where speed is asked for.
-function reducedMinusOneOfDoubles(r: v128): v128 {
-  return evaluateReduced<f64>(r);
-}
-
-function scaledExponentialOfDoubles(x: v128): v128 {
-  return evaluateScaled<f64>(x);
 }
 
 /** The power of two whose biased exponent stands in the low bits. */
@@ -91,12 +79,46 @@ function powerOfTwo<T>(exponent: v128): v128 {
 export function exponential<T>(x: v128): v128 {
   // pmin and pmax return their first argument if it is NaN.
   x = v128.pmax<T>(v128.pmin<T>(x, scalar<T>(LARGEST)), scalar<T>(SMALLEST));
-  const rounded = round<T>(x, ROUND_TWICE_BIAS);
-  const significand = v128.add<T>(reducedMinusOne<T>(reduce<T>(x, rounded, ROUND_TWICE_BIAS)), scalar<T>(ONE));
+  const rounded = round<T>(x, ROUND);
+  const significand = v128.add<T>(reducedMinusOne<T>(reduce<T>(x, rounded, ROUND)), scalar<T>(ONE));
   // A single factor 2^n could neither reach the subnormal numbers nor 2^(bias + 1), so there are two halves.
-  const half = shiftRight<T>(rounded, 1);
+  const twiceBiased = addBits<T>(rounded, sizeof<T>() == 4 ? i32x4.splat(127) : i64x2.splat(1023));
+  const half = shiftRight<T>(twiceBiased, 1);
   const scaled = v128.mul<T>(significand, powerOfTwo<T>(half));
-  return v128.mul<T>(scaled, powerOfTwo<T>(subtractBits<T>(rounded, half)));
+  return v128.mul<T>(scaled, powerOfTwo<T>(subtractBits<T>(twiceBiased, half)));
+}
+
+/** Whether e^x is a normal number for each of sixteen floats and for each of their negatives: not so for NaN. */
+@inline
+export function areOrdinary(a: v128, b: v128, c: v128, d: v128): bool {
+  // The bits of positive floats are ordered like the floats, and those of NaN are the largest.
+  const mask = v128.load32_splat(MAGNITUDE);
+  const first = i32x4.max_s(v128.and(a, mask), v128.and(b, mask));
+  const second = i32x4.max_s(v128.and(c, mask), v128.and(d, mask));
+  return i32x4.bitmask(i32x4.gt_s(i32x4.max_s(first, second), scalar<f32>(ORDINARY))) == 0;
+}
+
+/** e^x where it and its reciprocal are normal numbers, to the bit what `exponential` gives; NaN for NaN. */
+@inline
+export function ordinaryExponential<T>(x: v128): v128 {
+  const rounded = round<T>(x, ROUND);
+  const significand = v128.add<T>(reducedMinusOne<T>(reduce<T>(x, rounded, ROUND)), scalar<T>(ONE));
+  return v128.mul<T>(significand, powerOfTwo<T>(rounded));
+}
+
+/** Where e^x is below the normal numbers. */
+@inline
+export function isBelowOrdinary<T>(x: v128): v128 {
+  return v128.lt<T>(x, scalar<T>(LEAST_ORDINARY));
+}
+
+/**
+ * e^x for x <= 0, but 0 where it is below the normal numbers; NaN for NaN. Most of these are masked places, and
+ * arithmetic with subnormal numbers is many times slower.
+ */
+@inline
+export function flushedExponential<T>(x: v128): v128 {
+  return v128.andnot(ordinaryExponential<T>(v128.pmax<T>(x, scalar<T>(LEAST_ORDINARY))), isBelowOrdinary<T>(x));
 }
 
 /**
@@ -105,11 +127,6 @@ export function exponential<T>(x: v128): v128 {
  */
 @inline
 export function scaledExponential<T>(x: v128): v128 {
-  return sizeof<T>() == 4 ? evaluateScaled<f32>(x) : scaledExponentialOfDoubles(x);
-}
-
-@inline
-function evaluateScaled<T>(x: v128): v128 {
   const rounded = round<T>(x, ROUND_PLUS_100);
   const minusOne = reducedMinusOne<T>(reduce<T>(x, rounded, ROUND_PLUS_100));
   return v128.mul<T>(v128.add<T>(minusOne, scalar<T>(ONE)), powerOfTwo<T>(rounded));
@@ -134,25 +151,6 @@ export function unscale<T>(x: v128): v128 {
 export function exponentialOfNegative<T>(x: v128): v128 {
   x = v128.pmax<T>(x, scalar<T>(SMALLEST));
   return unscale<T>(scaledExponential<T>(x));
-}
-
-/** e^x for x <= 0, but 0 where that is below the normal numbers: the cheapest of all. */
-@inline
-export function exponentialOrZero<T>(x: v128): v128 {
-  return sizeof<T>() == 4 ? evaluateOrZero<f32>(x) : exponentialOrZeroOfDoubles(x);
-}
-
-function exponentialOrZeroOfDoubles(x: v128): v128 {
-  return evaluateOrZero<f64>(x);
-}
-
-@inline
-function evaluateOrZero<T>(x: v128): v128 {
-  const rounded = round<T>(x, ROUND);
-  const minusOne = evaluateReduced<T>(reduce<T>(x, rounded, ROUND));
-  const power = v128.mul<T>(v128.add<T>(minusOne, scalar<T>(ONE)), powerOfTwo<T>(rounded));
-  // NaN is not below.
-  return v128.andnot(power, v128.lt<T>(x, scalar<T>(NORMAL)));
 }
 
 /** e^x - 1 in each lane, without cancellation. */

@@ -4,7 +4,7 @@
 // not depend on how rows, columns and batches are divided among calls, as long as no piece is narrower than 3 rows or
 // 5 columns: products with one or a few vectors have an order of their own.
 import { advance, offsetOf, outerSteps } from "./layout";
-import { lanes, multiplyAdd } from "./simd";
+import { fused, lanes, multiplyAdd } from "./simd";
 import {
   DEPTH, multiplyPanels, pack, PANEL_WORKSPACE, panelStride, packPanels, packsRows, TILE_ROW,
 } from "./tiles";
@@ -108,7 +108,7 @@ function rowsTimesVectors<T>(
       let s2 = s0;
       let s3 = s0;
       let i: usize = 0;
-      if (ASC_FEATURE_RELAXED_SIMD) {
+      if (fused) {
         // Two running sums a row, as the fused operation takes longer than an addition.
         let t0 = s0;
         let t1 = s0;

@@ -12,3 +12,11 @@ export function multiplyAdd<T>(a: v128, b: v128, c: v128): v128 {
   if (ASC_FEATURE_RELAXED_SIMD) return v128.relaxed_madd<T>(a, b, c);
   return v128.add<T>(v128.mul<T>(a, b), c);
 }
+
+// (1 + ε)(1 - ε) - 1 is -ε² if it is rounded once, else 0.
+const factors = memory.data<f32>([1.0000001192092896, 0.9999998807907104, -1]);
+
+/** Whether `multiplyAdd` rounds once, as the engine and the machine at hand carry it out. */
+export const fused: bool = f32x4.extract_lane(
+  multiplyAdd<f32>(v128.load32_splat(factors), v128.load32_splat(factors, 4), v128.load32_splat(factors, 8)), 0,
+) != 0;

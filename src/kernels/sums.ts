@@ -63,6 +63,13 @@ function walk<T>(what: i32, x: usize, count: i32, stride: usize, width: i32, mea
   second = b;
 }
 
+/** The sum of the distances of a row's values from a mean, or of their squares. */
+export function rowDistances(squared: bool, x: usize, count: i32, from: f64): f64 {
+  const means = f64x2.splat(from);
+  walk<f64>(squared ? SQUARES : MEAN, x, count, 8, 1, means, means);
+  return f64x2.extract_lane(first, 0);
+}
+
 export function columnSums<T>(x: usize, count: i32, stride: usize, width: i32): v128 {
   walk<T>(SUM, x, count, stride, width, i64x2(0, 0), i64x2(0, 0));
   return sums<T>(first, second);

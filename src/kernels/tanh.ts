@@ -1,12 +1,13 @@
 // The hyperbolic tangent.
-import { exponentialOfNegative } from "./exponential";
+import { ordinaryExponential } from "./exponential";
 import { multiplyAdd } from "./simd";
 import { entry, polynomial } from "./vector";
 
 const ONE = 0;
 const LIMIT = 1; // of the polynomial
-const SINGLE = memory.data<f32>([1, 0.625]);
-const DOUBLE = memory.data<f64>([1, 0.625]);
+const LARGEST = 2; // tanh rounds to 1
+const SINGLE = memory.data<f32>([1, 0.625, 10]);
+const DOUBLE = memory.data<f64>([1, 0.625, 20]);
 
 // (tanh x / x - 1) / z in z = x² for |x| <= 0.625, minimax (Remez). Error relative to tanh x / x: 2^-26.7 and 2^-56.2.
 const SMALL_SINGLE = memory.data<f32>([
@@ -27,7 +28,8 @@ export function hyperbolicTangent<T>(x: v128): v128 {
   const degree = sizeof<T>() == 4 ? 4 : 10;
   const series = polynomial<T>(z, v128.mul<T>(z, z), SMALL_SINGLE, SMALL_DOUBLE, degree);
   const small = multiplyAdd<T>(v128.mul<T>(magnitude, z), series, magnitude);
-  const e = exponentialOfNegative<T>(v128.neg<T>(v128.add<T>(magnitude, magnitude)));
+  const bounded = v128.pmin<T>(magnitude, entry<T>(SINGLE, DOUBLE, LARGEST));
+  const e = ordinaryExponential<T>(v128.neg<T>(v128.add<T>(bounded, bounded)));
   const large = v128.sub<T>(one, v128.div<T>(v128.add<T>(e, e), v128.add<T>(one, e)));
   // A NaN is not below the limit and stays one in `large`.
   const isSmall = v128.lt<T>(magnitude, entry<T>(SINGLE, DOUBLE, LIMIT));

@@ -1,13 +1,13 @@
 // The register tile of matrix products C = A · B, and what brings operands to it.
 //
-// One tile does the work: 4 rows by 2 vectors of C, or 6 rows where multiply and add are fused (the plain build needs a
-// register for the product). It broadcasts single values of A, loads whole vectors of B and walks both by strides.
+// One tile does the work: 4 rows by 2 vectors of C, or 6 rows where multiply and add are fused (else the product needs a
+// register). It broadcasts single values of A, loads whole vectors of B and walks both by strides.
 // Operands that caches would not hold as they lie are first packed into panels: K. Goto and R. A. van de Geijn,
 // "Anatomy of High-Performance Matrix Multiplication", 2008.
-import { lanes, multiplyAdd } from "./simd";
+import { fused, lanes, multiplyAdd } from "./simd";
 
 /** Rows of the largest register tile. */
-const TILE_ROWS: i32 = ASC_FEATURE_RELAXED_SIMD ? 6 : 4;
+const TILE_ROWS: i32 = 6;
 
 /** Bytes of a row of the register tile: two vectors. */
 export const TILE_ROW: i32 = 32;
@@ -16,7 +16,8 @@ export const TILE_ROW: i32 = 32;
 export const DEPTH: i32 = 256;
 
 /** From this many columns on, packing A costs less than it gains. */
-const PACK_COLUMNS: i32 = ASC_FEATURE_RELAXED_SIMD ? 256 : 64;
+const PACK_COLUMNS: i32 = 64;
+const PACK_COLUMNS_FUSED: i32 = 256;
 
 // The scratch memory of `multiplyPanels`: a tile, packed rows of A.
 const PACKED_A: i32 = TILE_ROWS * TILE_ROW;
@@ -177,23 +178,20 @@ function tilesOf6<T>(
   tiles<T>(true, false, a, rowStrideA, stepA, b, panelStride, stepB, c, rowStrideC, rows, panels, k, accumulate);
 }
 
-/** The tiles of one strip of rows, by the fastest loop of this build that fits. */
+/** The tiles of one strip of rows, by the fastest loop that fits. */
 @inline
 function strip<T>(
   six: bool, packed: bool,
   a: usize, rowStrideA: usize, stepA: usize, b: usize, panelStride: usize, stepB: usize,
   c: usize, rowStrideC: usize, rows: i32, panels: i32, k: i32, accumulate: bool,
 ): void {
-  if (ASC_FEATURE_RELAXED_SIMD) {
-    if (six) {
-      tilesOf6<T>(a, rowStrideA, stepA, b, panelStride, stepB, c, rowStrideC, rows, panels, k, accumulate);
-      return;
-    }
+  if (six) {
+    tilesOf6<T>(a, rowStrideA, stepA, b, panelStride, stepB, c, rowStrideC, rows, panels, k, accumulate);
   } else if (packed) {
     tilesOf4Packed<T>(a, b, panelStride, c, rowStrideC, panels, k, accumulate);
-    return;
+  } else {
+    tilesOf4<T>(a, rowStrideA, stepA, b, panelStride, stepB, c, rowStrideC, rows, panels, k, accumulate);
   }
-  tilesOf4<T>(a, rowStrideA, stepA, b, panelStride, stepB, c, rowStrideC, rows, panels, k, accumulate);
 }
 
 /**
@@ -319,7 +317,7 @@ function copyTile<T>(tile: usize, c: usize, rowStrideC: usize, rows: i32, width:
 @inline
 export function packsRows<T>(columns: i32, columnStrideA: usize): bool {
   // With fused multiply-add the tile is as fast with rows of A that are contiguous.
-  return columns >= PACK_COLUMNS && (!ASC_FEATURE_RELAXED_SIMD || columnStrideA != sizeof<T>());
+  return fused ? columns >= PACK_COLUMNS_FUSED && columnStrideA != sizeof<T>() : columns >= PACK_COLUMNS;
 }
 
 /**
@@ -334,7 +332,7 @@ export function multiplyPanels<T>(
   const packedA = workspace + PACKED_A;
   while (m > 0) {
     // Strips of 4 where they leave fewer rows missing.
-    const six = ASC_FEATURE_RELAXED_SIMD && m > 4 && m != 7 && m != 8;
+    const six = fused && m > 4 && m != 7 && m != 8;
     const rows = min(m, six ? 6 : 4);
     let stripA = a;
     let rowStride = rowStrideA;

@@ -1,8 +1,9 @@
 // Elementwise functions of one operand. Input and output are contiguous and may be the same memory.
-import { errorFunction, gelu } from "./erf";
-import { exponential, exponentialMinusOne } from "./exponential";
+import { errorFunction, gelu, geluOfSixteen } from "./erf";
+import { areOrdinary, exponential, exponentialMinusOne, ordinaryExponential } from "./exponential";
 import { logarithm, logarithmOnePlus } from "./logarithm";
-import { geluTanh, sigmoid, silu, softplus } from "./sigmoid";
+import { softplus } from "./sigmoid";
+import { loadUpTo, storeUpTo } from "./rest";
 import { lanes } from "./simd";
 import { hyperbolicTangent } from "./tanh";
 import { cosine, sine } from "./trigonometry";
@@ -25,12 +26,9 @@ const LOG1P = 14;
 const SIN = 15;
 const COS = 16;
 const TANH = 17;
-const SIGMOID = 18;
-const GELU = 19;
-const GELU_TANH = 20;
-const SILU = 21;
-const SOFTPLUS = 22;
-const ERF = 23;
+const GELU = 18;
+const SOFTPLUS = 19;
+const ERF = 20;
 
 @inline
 function vector<T>(op: i32, x: v128): v128 {
@@ -50,11 +48,8 @@ function vector<T>(op: i32, x: v128): v128 {
     if (op == SIN) return sine<T>(x);
     if (op == COS) return cosine<T>(x);
     if (op == TANH) return hyperbolicTangent<T>(x);
-    if (op == SIGMOID) return sigmoid<T>(x);
     if (op == RELU) return v128.pmax<T>(x, i64x2.splat(0));
     if (op == GELU) return gelu<T>(x);
-    if (op == GELU_TANH) return geluTanh<T>(x);
-    if (op == SILU) return silu<T>(x);
     if (op == SOFTPLUS) return softplus<T>(x);
     if (op == ERF) return errorFunction<T>(x);
     if (op == FLOOR) return v128.floor<T>(x);
@@ -73,17 +68,36 @@ function sign<T>(x: v128): v128 {
   return v128.bitselect(v128.or(one, v128.xor(x, magnitude)), x, v128.gt<T>(magnitude, i64x2.splat(0)));
 }
 
-/** Functions so short that the loop around them costs as much, and those of which most is expected. */
+/** e^x of sixteen floats, which share what is loaded of constants, and overlap; whether their sizes allowed it. */
 @inline
-function isPaired<T>(op: i32): bool {
-  if (op == EXP || op == GELU) return sizeof<T>() == 4;
-  return op <= ROUND;
+function exponentialOfSixteen(x: usize, out: usize): bool {
+  const a = v128.load(x);
+  const b = v128.load(x, 16);
+  const c = v128.load(x, 32);
+  const d = v128.load(x, 48);
+  if (!areOrdinary(a, b, c, d)) return false;
+  const first = ordinaryExponential<f32>(a);
+  const second = ordinaryExponential<f32>(b);
+  const third = ordinaryExponential<f32>(c);
+  const fourth = ordinaryExponential<f32>(d);
+  v128.store(out, first);
+  v128.store(out, second, 16);
+  v128.store(out, third, 32);
+  v128.store(out, fourth, 48);
+  return true;
+}
+
+/** Any function of any numbers; one for each type, for the sake of size. */
+function general<T>(op: i32, x: usize, out: usize, n: i32): void {
+  for (; n > 0; n -= lanes<T>(), x += 16, out += 16) {
+    storeUpTo<T>(out, vector<T>(op, loadUpTo<T>(x, n, i64x2.splat(0))), n);
+  }
 }
 
 @inline
 function map<T>(op: i32, x: usize, out: usize, n: i32): void {
-  if (isPaired<T>(op)) {
-    // Two vectors share what is loaded of constants, and overlap.
+  if (op <= ROUND) {
+    // So short that the loop around them costs as much.
     for (; n >= 2 * lanes<T>(); n -= 2 * lanes<T>()) {
       const first = vector<T>(op, v128.load(x));
       const second = vector<T>(op, v128.load(x, 16));
@@ -92,38 +106,19 @@ function map<T>(op: i32, x: usize, out: usize, n: i32): void {
       x += 32;
       out += 32;
     }
+  } else if (sizeof<T>() == 4) {
+    // Speed is asked for.
+    if (op == GELU) {
+      for (; n >= 16; n -= 16, x += 64, out += 64) geluOfSixteen(x, out);
+    } else if (op == EXP) {
+      for (; n >= 16; n -= 16, x += 64, out += 64) {
+        if (!exponentialOfSixteen(x, out)) general<T>(op, x, out, 16);
+      }
+    } else {
+      for (; n >= lanes<T>(); n -= lanes<T>(), x += 16, out += 16) v128.store(out, vector<T>(op, v128.load(x)));
+    }
   }
-  for (; n > 0; n -= lanes<T>()) {
-    const result = vector<T>(op, loadUpTo<T>(x, n));
-    storeUpTo<T>(out, result, n);
-    x += 16;
-    out += 16;
-  }
-}
-
-/** A whole vector, or what is left, with zeros behind it. */
-@inline
-function loadUpTo<T>(x: usize, n: i32): v128 {
-  return n >= lanes<T>() ? v128.load(x) : loadRest(x, x + <usize>n * sizeof<T>());
-}
-
-@inline
-function storeUpTo<T>(out: usize, result: v128, n: i32): void {
-  if (n >= lanes<T>()) v128.store(out, result);
-  else storeRest(out, out + <usize>n * sizeof<T>(), result);
-}
-
-// The 32-bit pieces of an incomplete vector, whatever they hold, one after another: one small function for all types.
-function loadRest(address: usize, end: usize): v128 {
-  if (address == end) return i64x2.splat(0);
-  const rest = loadRest(address + 4, end);
-  return i32x4.replace_lane(v128.shuffle<i32>(rest, rest, 0, 0, 1, 2), 0, load<i32>(address));
-}
-
-function storeRest(address: usize, end: usize, result: v128): void {
-  if (address == end) return;
-  store<i32>(address, i32x4.extract_lane(result, 0));
-  storeRest(address + 4, end, v128.shuffle<i32>(result, result, 1, 2, 3, 3));
+  if (n > 0) general<T>(op, x, out, n);
 }
 
 export function neg_f32(x: usize, out: usize, n: i32): void {
@@ -254,14 +249,6 @@ export function tanh_f64(x: usize, out: usize, n: i32): void {
   map<f64>(TANH, x, out, n);
 }
 
-export function sigmoid_f32(x: usize, out: usize, n: i32): void {
-  map<f32>(SIGMOID, x, out, n);
-}
-
-export function sigmoid_f64(x: usize, out: usize, n: i32): void {
-  map<f64>(SIGMOID, x, out, n);
-}
-
 export function relu_f32(x: usize, out: usize, n: i32): void {
   map<f32>(RELU, x, out, n);
 }
@@ -276,22 +263,6 @@ export function gelu_f32(x: usize, out: usize, n: i32): void {
 
 export function gelu_f64(x: usize, out: usize, n: i32): void {
   map<f64>(GELU, x, out, n);
-}
-
-export function geluTanh_f32(x: usize, out: usize, n: i32): void {
-  map<f32>(GELU_TANH, x, out, n);
-}
-
-export function geluTanh_f64(x: usize, out: usize, n: i32): void {
-  map<f64>(GELU_TANH, x, out, n);
-}
-
-export function silu_f32(x: usize, out: usize, n: i32): void {
-  map<f32>(SILU, x, out, n);
-}
-
-export function silu_f64(x: usize, out: usize, n: i32): void {
-  map<f64>(SILU, x, out, n);
 }
 
 export function softplus_f32(x: usize, out: usize, n: i32): void {

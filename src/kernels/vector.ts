@@ -33,6 +33,7 @@ function chain<T>(x: v128, single: usize, double: usize, last: i32, step: i32): 
   if (last >= 4 * step) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 4 * step));
   if (last >= 5 * step) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 5 * step));
   if (last >= 6 * step) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 6 * step));
+  if (last >= 7 * step) sum = multiplyAdd<T>(sum, x, entry<T>(single, double, last - 7 * step));
   return sum;
 }
 

@@ -1,13 +1,13 @@
 // The arena: a part of linear memory in which the numbers in use live. Whatever is provably private is freed at once
-// (see scope.ts) and its block is used again. Everything else stays until the arena is full; then what has not been
-// used lately is written back to the JavaScript heap, where garbage collection takes care of it, and what is left is
-// moved together. So nobody has to free anything, and no working set is too large.
+// (see scope.ts) and its block is used again. Everything else stays until there is much of it; then what has not been
+// used lately is written back to the JavaScript heap, where garbage collection takes care of it, and its block is used
+// again too. So nobody has to free anything, and no working set is too large.
 import type { DType, TypedArray } from '../core/dtype.js'
 import { MemoryError } from '../core/errors.js'
 import { LARGEST_COUNT } from '../core/shape.js'
 import { heapBase, kernels } from '../runtime/kernels.js'
 import { CLASSES, capacityOf, classOf } from './blocks.js'
-import { growTo, heap, viewOf } from './heap.js'
+import { growTo, viewOf } from './heap.js'
 import { Storage } from './storage.js'
 
 const MEBIBYTE = 1 << 20
@@ -15,14 +15,25 @@ const MEBIBYTE = 1 << 20
 const ADDRESS_LIMIT = 65535 * 65536
 const LAYOUT_BYTES = 4096
 
-/** Address of the block in which the outer dimensions of a strided operation are described. */
-export const layoutAddress = Math.ceil(heapBase / 64) * 64
+/** End of the memory in which the outer loops of a strided operation are described. */
+export const layoutEnd = Math.ceil(heapBase / 64) * 64 + LAYOUT_BYTES
+/** Address of a place for one number that a kernel takes as an operand. */
+export const numberAddress = layoutEnd
 /** Address of the scratch memory in which products pack their operands. */
-export const workspaceAddress = layoutAddress + LAYOUT_BYTES
+export const workspaceAddress = numberAddress + 64
 
-const arenaStart = workspaceAddress + kernels().matmulWorkspace_f64()
+/** Its size. */
+export const workspaceBytes = kernels().matmulWorkspace_f64()
 
-const RESIDENTS = 32768
+const arenaStart = workspaceAddress + workspaceBytes
+
+/** How many storages may be there before the idle ones are written back: few enough to die young as objects. */
+const YOUNG = 64
+/** How many may be there in all, at first and at most: tapes that nobody will sweep must become garbage in time. */
+const CROWD = 512
+const LARGEST_CROWD = 65536
+/** The largest that is written back early: small enough that bringing it in again costs no more than an operation. */
+const IDLE_CLASS = classOf(4096)
 
 interface Region {
   readonly start: number
@@ -45,8 +56,13 @@ const state = {
   clockAtReclaim: 1,
   /** Bytes brought back into linear memory since the last reclaim: the sign of a working set that does not fit. */
   restoredBytes: 0,
-  /** How many storages may be there before a reclaim: the smallest ones cost more on the heap than in the arena. */
-  residentLimit: RESIDENTS,
+  /** How many storages may be there before the idle ones are written back. */
+  residentLimit: YOUNG,
+  clockAtRelief: 1,
+  /** How many storages may be there before all are written back that were not used lately. */
+  crowd: CROWD,
+  /** How many of those were brought in again since the last reclaim, for a sweep: the sign of a tape that is in use. */
+  restoredSaved: 0,
   reclaims: 0,
 }
 extendTo(arenaStart + state.budget)
@@ -120,13 +136,11 @@ export function arenaStatistics(): {
   residentBytes: number
   reclaims: number
 } {
-  let residentBytes = 0
-  for (const storage of residents) residentBytes += capacityOf(storage.blockClass)
   return {
     budget: state.budget,
     extent: state.end - arenaStart,
     residents: residents.length,
-    residentBytes,
+    residentBytes: occupied(),
     reclaims: state.reclaims,
   }
 }
@@ -138,6 +152,7 @@ export function setArenaBudget(budget: number, maximumBudget = Math.max(budget, 
   state.end = arenaStart
   tick()
   reclaim(true)
+  moveTogether()
 }
 
 function place(storage: Storage): void {
@@ -146,10 +161,8 @@ function place(storage: Storage): void {
       `${storage.length} numbers, ${storage.bytes} bytes, do not fit: one tensor holds at most ${LARGEST_COUNT} numbers in ${ADDRESS_LIMIT} bytes`,
     )
   }
-  if (residents.length >= state.residentLimit) reclaim(false)
-  const blockClass = classOf(storage.bytes)
-  storage.blockClass = blockClass
-  storage.address = (freeBlocks[blockClass] as number[]).pop() ?? takeBlock(capacityOf(blockClass))
+  if (residents.length >= state.residentLimit) relieve()
+  storage.address = takeFree(storage.blockClass) || takeBlock(storage.blockClass)
   storage.lastUse = state.clock
   storage.slot = residents.length
   residents.push(storage)
@@ -173,13 +186,14 @@ function homeOf(storage: Storage): TypedArray | readonly number[] {
 function restore(storage: Storage): void {
   const home = homeOf(storage)
   place(storage)
-  state.restoredBytes += storage.bytes
+  if (storage.owners > 0) state.restoredSaved++
+  if (storage.blockClass > IDLE_CLASS) state.restoredBytes += storage.bytes
   const view = viewOf(storage.dtype)
   view.set(home, storage.address / view.BYTES_PER_ELEMENT)
 }
 
-/** Up to this many numbers, an ordinary array costs a fraction of a typed one. */
-const SMALL = 8
+/** Up to this many numbers, an ordinary array costs a fraction of a typed one, whose memory lies outside of the heap. */
+const SMALL = 128
 
 function copyOut(storage: Storage): TypedArray | readonly number[] {
   const { length, address } = storage
@@ -191,14 +205,22 @@ function copyOut(storage: Storage): TypedArray | readonly number[] {
   return array
 }
 
-function takeBlock(capacity: number): number {
+function takeBlock(blockClass: number): number {
+  const capacity = capacityOf(blockClass)
   let address = takeFromRegions(capacity)
   if (address !== 0) return address
-  reclaim(false)
+  // Where half of it is free, it only has to be put together.
+  if (2 * (occupied() + capacity) > state.end - arenaStart) {
+    reclaim(false)
+    address = takeFree(blockClass) || takeFromRegions(capacity)
+    if (address !== 0) return address
+  }
+  moveTogether()
   address = takeFromRegions(capacity)
   if (address !== 0) return address
   if (!extendTo(state.end + capacity)) {
     reclaim(true)
+    moveTogether()
     address = takeFromRegions(capacity)
     if (address !== 0) return address
     if (!extendTo(state.end + capacity)) {
@@ -208,6 +230,18 @@ function takeBlock(capacity: number): number {
     }
   }
   return takeFromRegions(capacity)
+}
+
+/** A block that was freed; 0 where there is none of this class. */
+function takeFree(blockClass: number): number {
+  return (freeBlocks[blockClass] as number[]).pop() ?? 0
+}
+
+/** Bytes of the blocks in use. */
+function occupied(): number {
+  let bytes = 0
+  for (let i = 0; i < residents.length; i++) bytes += capacityOf((residents[i] as Storage).blockClass)
+  return bytes
 }
 
 function takeFromRegions(capacity: number): number {
@@ -232,44 +266,67 @@ function extendTo(end: number): boolean {
 }
 
 /**
- * Writes back what was not used lately (or, with `everything`, all that the operation under way does not use), moves
- * the rest together, and lets the budget grow where the working set turned out not to fit.
+ * Keeps the number of storages low: writes back the small ones that nothing but the user can hold, where they were not
+ * used lately. They are likely to be garbage, and as few survive in the meantime, the JavaScript heap stays small too.
+ */
+function relieve(): void {
+  const recent = halfway(state.clockAtRelief)
+  state.clockAtRelief = state.clock
+  writeBack(recent, isIdle)
+  if (residents.length >= state.crowd) reclaim(false)
+  state.residentLimit = Math.max(YOUNG, 2 * residents.length)
+}
+
+function isIdle({ escaped, owners, changedAt, blockClass }: Storage): boolean {
+  // What was changed in place is a parameter, or the like: it will be used again.
+  return escaped && owners === 0 && changedAt === 0 && blockClass <= IDLE_CLASS
+}
+
+/**
+ * Writes back what was not used lately (or, with `everything`, all that the operation under way does not use), and lets
+ * the budget grow where the working set turned out not to fit.
  */
 function reclaim(everything: boolean): void {
   state.reclaims++
   if (state.restoredBytes > state.budget / 8) state.budget = Math.min(2 * state.budget, state.maximumBudget)
   state.restoredBytes = 0
-  const recent = everything ? state.clock : state.clockAtReclaim + (state.clock - state.clockAtReclaim) / 2
+  if (state.restoredSaved > state.crowd / 8) state.crowd = Math.min(2 * state.crowd, LARGEST_CROWD)
+  state.restoredSaved = 0
+  const recent = everything ? state.clock : halfway(state.clockAtReclaim)
   state.clockAtReclaim = state.clock
-  let kept = writeBack(recent)
-  if (!everything && kept > (state.budget * 3) / 4) {
+  writeBack(recent, () => true)
+  if (!everything && occupied() > (state.budget * 3) / 4) {
     state.budget = Math.min(2 * state.budget, state.maximumBudget)
-    if (kept > (state.budget * 3) / 4) kept = writeBack(state.clock)
+    if (occupied() > (state.budget * 3) / 4) writeBack(state.clock, () => true)
   }
-  state.residentLimit = Math.max(RESIDENTS, 2 * residents.length)
-  moveTogether()
+  state.residentLimit = Math.max(YOUNG, 2 * residents.length)
   extendTo(Math.min(arenaStart + state.budget, ADDRESS_LIMIT))
 }
 
-/** Writes back every storage last used before the given tick; returns the bytes that stay. */
-function writeBack(before: number): number {
-  let kept = 0
+/** The tick halfway between a past one and the present. */
+function halfway(past: number): number {
+  return past + (state.clock - past) / 2
+}
+
+/** Writes back every storage that was last used before the given tick and may go. */
+function writeBack(before: number, mayGo: (storage: Storage) => boolean): void {
   let count = 0
-  for (const storage of residents) {
-    if (storage.lastUse < before) {
+  for (let i = 0; i < residents.length; i++) {
+    const storage = residents[i] as Storage
+    if (storage.lastUse < before && mayGo(storage)) {
       storage.home ??= copyOut(storage)
+      ;(freeBlocks[storage.blockClass] as number[]).push(storage.address)
       storage.address = 0
       storage.slot = -1
     } else {
-      kept += capacityOf(storage.blockClass)
       storage.slot = count
       residents[count++] = storage
     }
   }
-  residents.length = count
-  return kept
+  while (residents.length > count) residents.pop()
 }
 
+/** Moves what is there together, so that all free memory is one. */
 function moveTogether(): void {
   for (const list of freeBlocks) list.length = 0
   const ordered = [...residents].sort((a, b) => a.address - b.address)
@@ -282,7 +339,7 @@ function moveTogether(): void {
       if (storage.address > top) regions.push({ start: top, end: storage.address })
       top = storage.address + capacity
     } else {
-      if (storage.address !== top) heap.uint8.copyWithin(top, storage.address, storage.address + storage.bytes)
+      if (storage.address !== top) kernels().move(storage.address, top, storage.bytes)
       storage.address = top
       top += capacity
     }

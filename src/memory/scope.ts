@@ -1,15 +1,25 @@
 // Who may still hold a storage. A storage made inside a scope is private to the library until a tensor over it is
 // handed out; when the scope closes, those that no tape entry, pending cotangent or gradient owns are freed at once.
-import type { DType } from '../core/dtype.js'
+import type { DType, TypedArray } from '../core/dtype.js'
 import { allocate, free } from './arena.js'
-import type { Storage } from './storage.js'
+import { Storage } from './storage.js'
 
 const scoped: Storage[] = []
 let depth = 0
 
 /** A new storage in linear memory: private inside a scope, the user's outside. */
 export function newStorage(dtype: DType, length: number): Storage {
-  const storage = allocate(dtype, length)
+  return register(allocate(dtype, length))
+}
+
+/** A new storage whose numbers are at home in `numbers`, which nobody else may hold: nothing is copied until used. */
+export function adoptStorage(dtype: DType, numbers: TypedArray): Storage {
+  const storage = new Storage(dtype, numbers.length)
+  storage.home = numbers
+  return register(storage)
+}
+
+function register(storage: Storage): Storage {
   if (depth === 0) storage.escaped = true
   else {
     storage.scoped = true
@@ -27,12 +37,12 @@ export function openScope(): number {
 /** Frees what the scope made and nobody owns. `kept`, the scope's result, goes to the enclosing scope or the user. */
 export function closeScope(mark: number, kept: Storage | null): void {
   depth--
-  for (let i = mark; i < scoped.length; i++) {
-    const storage = scoped[i] as Storage
+  // An array that is cut to length 0 gives its memory up, so one is taken at a time.
+  while (scoped.length > mark) {
+    const storage = scoped.pop() as Storage
     storage.scoped = false
     if (storage !== kept) freeUnowned(storage)
   }
-  scoped.length = mark
   if (kept !== null) keep(kept)
 }
 

@@ -1,4 +1,5 @@
 import { arrayOf, bytesOf, type DType, type TypedArray } from '../core/dtype.js'
+import { classOf } from './blocks.js'
 
 /**
  * Where the numbers of one or more tensors live. Their home is the JavaScript heap, their place of work the linear
@@ -10,8 +11,10 @@ export class Storage {
   address = 0
   /** The same numbers on the JavaScript heap, where they have been written back and not changed since. */
   home: TypedArray | readonly number[] | null = null
+  /** Size of the numbers. */
+  readonly bytes: number
   /** Size class of the block in linear memory. */
-  blockClass = 0
+  readonly blockClass: number
   /** Place in the arena's list of storages that are in linear memory. */
   slot = -1
   /** The operation that last used these numbers. */
@@ -28,10 +31,9 @@ export class Storage {
   constructor(
     readonly dtype: DType,
     readonly length: number,
-  ) {}
-
-  get bytes(): number {
-    return this.length * bytesOf(this.dtype)
+  ) {
+    this.bytes = length * bytesOf(dtype)
+    this.blockClass = classOf(this.bytes)
   }
 
   /** An array on the JavaScript heap of this storage's kind and exact length. */

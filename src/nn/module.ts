@@ -2,63 +2,112 @@ import { ArgumentError } from '../core/errors.js'
 import { sameShape, showShape } from '../core/shape.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
 import { copy_, detach } from '../ops/copy.js'
+import { Buffer } from './buffer.js'
 import { Parameter } from './parameter.js'
 
 /** Named tensors: what a module has learned. */
 export type StateDict = Record<string, Tensor>
 
 /**
- * A part of a network: its fields that are parameters, modules, or arrays of either are its parts. Subclasses assign
- * them in the constructor and define what they compute (`forward`, by custom).
+ * A part of a network: its fields that are parameters, buffers, modules, or arrays of those are its parts. Subclasses
+ * assign them in the constructor and define what they compute (`forward`, by custom):
+ *
+ *     class Gate extends Module {
+ *       readonly linear = new Linear(8, 8)
+ *       forward(x: Tensor) {
+ *         return x.mul(this.linear.forward(x).sigmoid())
+ *       }
+ *     }
  */
 export abstract class Module {
   /** Whether the module is being trained (the default) or evaluated. */
   training = true
 
-  /** The parameters of this module and its parts by name (`layers.0.weight`), in the order of their assignment. */
-  namedParameters(): [string, Parameter][] {
-    const found: [string, Parameter][] = []
+  /** The parts by name: the fields. A subclass may name them otherwise. */
+  protected parts(): Iterable<readonly [string, unknown]> {
+    return Object.entries(this)
+  }
+
+  /** Shows this module and everything among its parts, each once, with its name (`layers.0.weight`) if asked for. */
+  #visit(see: (name: string, part: Module | Parameter | Buffer) => void, named = true): void {
     const seen = new Set<unknown>()
     const visit = (value: unknown, name: string): void => {
       if (typeof value !== 'object' || value === null || seen.has(value)) return
-      if (value instanceof Parameter) {
-        seen.add(value)
-        found.push([name, value])
-      } else if (value instanceof Module || Array.isArray(value)) {
-        seen.add(value)
-        for (const [key, part] of Object.entries(value)) visit(part, name === '' ? key : `${name}.${key}`)
+      const isLeaf = value instanceof Parameter || value instanceof Buffer
+      if (!isLeaf && !(value instanceof Module) && !Array.isArray(value)) return
+      seen.add(value)
+      if (!Array.isArray(value)) see(name, value)
+      if (isLeaf) return
+      for (const [key, part] of value instanceof Module ? value.parts() : Object.entries(value)) {
+        visit(part, named && name !== '' ? `${name}.${key}` : key)
       }
     }
     visit(this, '')
+  }
+
+  /** The parameters of this module and its parts by name (`layers.0.weight`), in the order of their assignment. */
+  namedParameters(): [string, Parameter][] {
+    const found: [string, Parameter][] = []
+    this.#visit((name, part) => {
+      if (part instanceof Parameter) found.push([name, part])
+    })
     return found
   }
 
   /** The parameters of this module and its parts. */
   parameters(): Parameter[] {
-    return this.namedParameters().map(([, parameter]) => parameter)
+    const found: Parameter[] = []
+    this.#visit((_, part) => {
+      if (part instanceof Parameter) found.push(part)
+    }, false)
+    return found
+  }
+
+  /** The buffers of this module and its parts by name. */
+  namedBuffers(): [string, Buffer][] {
+    const found: [string, Buffer][] = []
+    this.#visit((name, part) => {
+      if (part instanceof Buffer) found.push([name, part])
+    })
+    return found
+  }
+
+  /** The buffers of this module and its parts. */
+  buffers(): Buffer[] {
+    return this.namedBuffers().map(([, buffer]) => buffer)
+  }
+
+  /** This module, named `''`, and all modules among its parts by name. */
+  namedModules(): [string, Module][] {
+    const found: [string, Module][] = []
+    this.#visit((name, part) => {
+      if (part instanceof Module) found.push([name, part])
+    })
+    return found
   }
 
   /** This module and all modules among its parts. */
   modules(): Module[] {
-    const found: Module[] = []
-    const visit = (value: unknown): void => {
-      if (value instanceof Module) {
-        if (found.includes(value)) return
-        found.push(value)
-      } else if (!Array.isArray(value)) return
-      for (const part of Object.values(value)) visit(part)
-    }
-    visit(this)
+    return this.namedModules().map(([, module]) => module)
+  }
+
+  /** What the state dict holds, by name. */
+  #state(): [string, Tensor][] {
+    const found: [string, Tensor][] = []
+    this.#visit((name, part) => {
+      if (part instanceof Parameter || (part instanceof Buffer && part.persistent)) found.push([name, part])
+    })
     return found
   }
 
-  /** Copies of all parameters by name. */
+  /** Copies of all parameters and persistent buffers by name. */
   stateDict(): StateDict {
-    return Object.fromEntries(this.namedParameters().map(([name, parameter]) => [name, detach(parameter).clone()]))
+    return Object.fromEntries(this.#state().map(([name, tensor]) => [name, detach(tensor).clone()]))
   }
 
   /**
-   * Writes tensors into the parameters of the same names, in place.
+   * Writes tensors into the parameters and persistent buffers of the same names, in place. To load a part of them:
+   * `model.loadStateDict({ ...model.stateDict(), ...part })`.
    *
    * @throws ArgumentError where names or shapes do not match exactly; it lists them all, and nothing is changed
    */
@@ -66,15 +115,15 @@ export abstract class Module {
     if (typeof state !== 'object' || state === null) {
       throw new ArgumentError(`loadStateDict: the state must be an object of named tensors, got ${String(state)}`)
     }
-    const parameters = new Map(this.namedParameters())
-    const missing = [...parameters.keys()].filter((name) => !Object.hasOwn(state, name))
-    const unexpected = Object.keys(state).filter((name) => !parameters.has(name))
-    const wrong = [...parameters].flatMap(([name, parameter]) => {
+    const present = new Map(this.#state())
+    const missing = [...present.keys()].filter((name) => !Object.hasOwn(state, name))
+    const unexpected = Object.keys(state).filter((name) => !present.has(name))
+    const wrong = [...present].flatMap(([name, tensor]) => {
       const given = Object.hasOwn(state, name) ? state[name] : undefined
       if (given === undefined) return []
       if (!isTensor(given)) return [`${name} is no tensor`]
-      if (sameShape(given.shape, parameter.shape)) return []
-      return [`${name} has shape ${showShape(given.shape)} instead of ${showShape(parameter.shape)}`]
+      if (sameShape(given.shape, tensor.shape)) return []
+      return [`${name} has shape ${showShape(given.shape)} instead of ${showShape(tensor.shape)}`]
     })
     if (missing.length + unexpected.length + wrong.length > 0) {
       const parts = [
@@ -84,7 +133,7 @@ export abstract class Module {
       ]
       throw new ArgumentError(`loadStateDict: the names or shapes do not match; ${parts.filter(Boolean).join('; ')}`)
     }
-    for (const [name, parameter] of parameters) copy_(parameter, state[name] as Tensor)
+    for (const [name, tensor] of present) copy_(tensor, state[name] as Tensor)
   }
 
   /** Sets this module and its parts to be trained, or not. */

@@ -6,32 +6,36 @@ import { composite } from '../core/operation.js'
 import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from './arguments.js'
-import { add, annihilate, scale } from './arithmetic.js'
+import { add, annihilate, mul, scale, sub } from './arithmetic.js'
 import { gt } from './comparison.js'
-import { unary } from './elementwise.js'
+import { backwardPass, unary } from './elementwise.js'
 import { type ClampOptions, clamp } from './rounding.js'
 import { where } from './select.js'
-import { expm1, neg, sigmoid } from './unary.js'
+import { expm1, neg, sigmoid, throughCurvature } from './unary.js'
+
+/** σ(x)σ(−x), the derivative of the sigmoid, with all digits where it is small. */
+function sigmoidSlope(x: Tensor): Tensor {
+  return mul(sigmoid(x), sigmoid(neg(x)))
+}
+
+/** `g · (σ(x) + xσ(x)σ(−x))`. Derivative towards x: g · σ(x)σ(−x) (2 + x(1 − 2σ(x))). */
+const siluBackward = backwardPass(
+  'siluBackward',
+  throughCurvature((x) => annihilate(sigmoidSlope(x), add(mul(x, sub(1, scale(sigmoid(x), 2))), 2))),
+)
 
 /**
  * `x · σ(x)`, also called swish, σ the sigmoid. Derivative: σ(x)(1 + x σ(−x)).
  *
  * Source: Elfwing et al., "Sigmoid-Weighted Linear Units", arXiv 1702.03118.
  */
-export const silu: (x: Tensor) => Tensor = unary('silu', [
-  [0],
-  (g, call) => {
-    const x = call.input(0)
-    // The sigmoids vanish faster than x grows: 0 · ∞ is 0 here.
-    return annihilate(g, annihilate(sigmoid(x), add(annihilate(sigmoid(neg(x)), x), 1)))
-  },
-])
+export const silu: (x: Tensor) => Tensor = unary('silu', [[0], (g, call) => siluBackward(g, call.input(0))])
+
+/** `g · σ(x)`. Derivative towards x: g · σ(x)σ(−x). */
+const softplusBackward = backwardPass('softplusBackward', throughCurvature(sigmoidSlope))
 
 /** `log(1 + eˣ)`, without overflow and with all digits where eˣ is small. Derivative: σ(x), the sigmoid. */
-export const softplus: (x: Tensor) => Tensor = unary('softplus', [
-  [0],
-  (g, call) => annihilate(g, sigmoid(call.input(0))),
-])
+export const softplus: (x: Tensor) => Tensor = unary('softplus', [[0], (g, call) => softplusBackward(g, call.input(0))])
 
 /** `log σ(x) = −softplus(−x)`, σ the sigmoid. Derivative: σ(−x). Floating dtypes. */
 export function logSigmoid(x: Tensor): Tensor {

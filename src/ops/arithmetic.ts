@@ -1,16 +1,17 @@
 // Elementwise functions of two operands. Each derivative stands beside its function.
 
 import { contiguous, empty } from '../core/contiguous.js'
-import { checkFloating, isFloating, suffixOf } from '../core/dtype.js'
+import { checkFloating, isFloating } from '../core/dtype.js'
 import { ArgumentError } from '../core/errors.js'
 import { OUTPUT } from '../core/node.js'
 import { apply, type Operation } from '../core/operation.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
-import { addressOf } from '../memory/arena.js'
+import { placeNumber } from '../memory/number.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { checkTensor, constant, type Operand } from './arguments.js'
+import { checkTensor, type Operand } from './arguments.js'
 import { eq, ge, logicalAnd, logicalOr, ne } from './comparison.js'
 import { binary } from './elementwise.js'
+import { mapPairs } from './pieces.js'
 import { where } from './select.js'
 import { log, neg, reciprocal, sqrt, square } from './unary.js'
 
@@ -73,13 +74,13 @@ export const annihilate: (g: Operand, d: Operand) => Tensor = binary(
   { floating: true },
 )
 
-/** The product of two cotangents, 0 where either is exactly 0: the derivative of `g ⊗ d` towards d is g, even beside ∞. */
+/** The product of two cotangents, 0 where either is exactly 0: the derivative of `g ⊗ d` towards d is g, even beside ∞ or NaN. */
 export const annihilateBoth: (h: Operand, g: Operand) => Tensor = binary(
   'annihilateBoth',
   'annihilateBoth',
   [
-    [[1], (h, call) => annihilate(h, call.input(1))],
-    [[0], (h, call) => annihilate(h, call.input(0))],
+    [[1], (h, call) => annihilateBoth(h, call.input(1))],
+    [[0], (h, call) => annihilateBoth(h, call.input(0))],
   ],
   { floating: true },
 )
@@ -154,13 +155,10 @@ const mulKernel = new KernelFamily('mul')
 
 const scaleOperation: Operation<number> = {
   name: 'scale',
-  forward: ([input], factor) => {
-    const x = contiguous(input as Tensor)
+  forward: (inputs, factor) => {
+    const x = contiguous(inputs[0] as Tensor)
     const out = empty(x.dtype, x.shape)
-    const cell = constant(factor, x.dtype)
-    const kernel = mulKernel.get(suffixOf(x.dtype))
-    const to = addressOf(out.storage)
-    kernel(addressOf(x.storage), addressOf(cell.storage), to, out.storage.length, 1, 0, 0)
+    mapPairs(mulKernel, x, placeNumber(factor, x.dtype), out, 0)
     return out
   },
   derivatives: [

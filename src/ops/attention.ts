@@ -28,7 +28,7 @@ import { to } from './convert.js'
 import { tensor } from './creation.js'
 import { checkProbability, dropout } from './dropout.js'
 import { matmul } from './matmul.js'
-import { draw, generatorState, withGenerator } from './random.js'
+import { draw, getGeneratorState, withGenerator } from './random.js'
 import { where } from './select.js'
 import { softmax, softmaxBackward } from './softmax.js'
 import { sumTo } from './sum.js'
@@ -230,7 +230,7 @@ function fused(
   batch: Shape,
   p: number,
 ): Tensor {
-  const drops = p === 0 ? null : { p, generator: generatorState() }
+  const drops = p === 0 ? null : { p, generator: getGeneratorState() }
   if (drops !== null) draw(Math.ceil(sizeOf(shape) / 4))
   const settings = { scoresBatch: shape.slice(0, -2), batch, factor, causal, dropout: drops, statistics: null }
   return apply(attentionOperation, mask === null ? [q, k, v] : [q, k, v, mask], settings)

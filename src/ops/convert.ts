@@ -2,9 +2,9 @@ import { contiguous, empty } from '../core/contiguous.js'
 import { checkDType, type DType, suffixOf } from '../core/dtype.js'
 import { apply, type Operation } from '../core/operation.js'
 import type { Tensor } from '../core/tensor.js'
-import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
+import { mapElements } from './pieces.js'
 
 const families = {
   float32: new KernelFamily('convert_f32'),
@@ -23,7 +23,7 @@ const convertOperation: Operation<Conversion> = {
   forward: ([input], { from, to: dtype }) => {
     const x = contiguous(input as Tensor)
     const out = empty(dtype, x.shape)
-    families[from].get(suffixOf(dtype))(addressOf(x.storage), addressOf(out.storage), out.storage.length)
+    mapElements(families[from], suffixOf(dtype), x, out)
     return out
   },
   derivatives: [{ saves: [], rule: (g, call) => to(g, call.attributes.from) }],

@@ -2,7 +2,7 @@
 import { copyStrided, empty } from '../core/contiguous.js'
 import { ArgumentError, GradientError, ShapeError } from '../core/errors.js'
 import { apply, type Operation } from '../core/operation.js'
-import { broadcastsTo, contiguousStrides, showShape } from '../core/shape.js'
+import { broadcastsTo, sameShape, showShape } from '../core/shape.js'
 import { stridesOver } from '../core/strides.js'
 import { Tensor } from '../core/tensor.js'
 import { addressOf, markChanged, tick } from '../memory/arena.js'
@@ -14,9 +14,8 @@ const cloneOperation: Operation<undefined> = {
   forward: ([input]) => {
     const x = input as Tensor
     const out = empty(x.dtype, x.shape)
-    const own = x.strides ?? contiguousStrides(x.shape)
     const target = addressOf(out.storage)
-    copyStrided(x.dtype, x.shape, addressOf(x.storage), own, target, contiguousStrides(x.shape))
+    copyStrided(x.dtype, x.shape, addressOf(x.storage), x.strides, target, null)
     return out
   },
   derivatives: [{ saves: [], rule: (g) => g }],
@@ -52,16 +51,16 @@ export function copy_(target: Tensor, source: Tensor): Tensor {
   if (!broadcastsTo(source.shape, target.shape)) {
     throw new ShapeError(`copy_: ${showShape(source.shape)} does not broadcast to ${showShape(target.shape)}`)
   }
-  const own = target.strides ?? contiguousStrides(target.shape)
   if (target.strides?.some((stride, axis) => stride === 0 && (target.shape[axis] as number) > 1) === true) {
     throw new ArgumentError('copy_: a broadcast view has fewer numbers than elements; clone it first')
   }
   // Where both are views of the same numbers, reading and writing would interleave.
-  const numbers = to(detach(source), target.dtype)
-  const values = numbers.storage === target.storage ? clone(numbers) : numbers
+  const numbers = source.dtype === target.dtype ? source : to(detach(source), target.dtype)
+  const values = numbers.storage === target.storage ? clone(detach(numbers)) : numbers
   tick()
   const address = addressOf(target.storage)
-  copyStrided(target.dtype, target.shape, addressOf(values.storage), stridesOver(values, target.shape), address, own)
+  const strides = sameShape(values.shape, target.shape) ? values.strides : stridesOver(values, target.shape)
+  copyStrided(target.dtype, target.shape, addressOf(values.storage), strides, address, target.strides)
   markChanged(target.storage)
   return target
 }

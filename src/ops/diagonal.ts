@@ -43,7 +43,7 @@ const diagonalOperation: Operation<Diagonal> = {
     const out = empty(x.dtype, line.shape)
     const target = addressOf(out.storage)
     const source = addressOf(x.storage) + line.start * bytesOf(x.dtype)
-    copyStrided(x.dtype, out.shape, source, line.strides, target, contiguousStrides(out.shape))
+    copyStrided(x.dtype, out.shape, source, line.strides, target, null)
     return out
   },
   derivatives: [
@@ -63,8 +63,7 @@ const onDiagonalOperation: Operation<Diagonal & { readonly shape: Shape }> = {
     const target = addressOf(out.storage)
     heap.uint8.fill(0, target, target + out.storage.bytes)
     const line = diagonalWithin(shape, contiguousStrides(shape), attributes)
-    const own = x.strides ?? contiguousStrides(x.shape)
-    copyStrided(x.dtype, x.shape, addressOf(x.storage), own, target + line.start * bytesOf(x.dtype), line.strides)
+    copyStrided(x.dtype, x.shape, addressOf(x.storage), x.strides, target + line.start * bytesOf(x.dtype), line.strides)
     return out
   },
   derivatives: [

@@ -1,15 +1,18 @@
 // Making elementwise operations from a kernel and a derivative.
 import { contiguous, empty } from '../core/contiguous.js'
-import { checkFloating, type DType, promoteTypes, suffixOf } from '../core/dtype.js'
+import { bytesOf, checkFloating, type DType, promoteTypes, suffixOf } from '../core/dtype.js'
 import type { TapeNode } from '../core/node.js'
 import { apply, type Operation } from '../core/operation.js'
 import { broadcastShapes, sameShape } from '../core/shape.js'
-import { planRows, stridesOver } from '../core/strides.js'
+import { planRows } from '../core/strides.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
+import { walkInPieces } from '../core/walk-pieces.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { isLarge } from '../runtime/threads.js'
 import { checkTensor, constant, type Operand, weakScalar } from './arguments.js'
 import { to } from './convert.js'
+import { mapBoth, mapElements } from './pieces.js'
 import { sumTo } from './sum.js'
 
 type Rule = (cotangent: Tensor, call: TapeNode<undefined>) => Tensor
@@ -23,11 +26,10 @@ export function unary(name: string, derivative: TableEntry, integers = false): (
   const [saves, rule] = derivative
   const operation: Operation<undefined> = {
     name,
-    forward: ([input]) => {
-      const x = contiguous(input as Tensor)
+    forward: (inputs) => {
+      const x = contiguous(inputs[0] as Tensor)
       const out = empty(x.dtype, x.shape)
-      const kernel = family.get(suffixOf(x.dtype))
-      kernel(addressOf(x.storage), addressOf(out.storage), out.storage.length)
+      mapElements(family, suffixOf(x.dtype), x, out)
       return out
     },
     derivatives: [{ saves, rule }],
@@ -37,6 +39,30 @@ export function unary(name: string, derivative: TableEntry, integers = false): (
     if (!(integers && x.dtype === 'int32')) checkFloating(name, x.dtype)
     return apply(operation, [x], undefined)
   }
+}
+
+/**
+ * The backward pass `g · f′(x)` of a function of one tensor as one kernel, 0 where g is 0 whatever the derivative. Its
+ * derivative towards g is the same pass; `towardsX` is the one towards x. Both have the shape and the dtype of x.
+ */
+export function backwardPass(name: string, towardsX: TableEntry): (g: Tensor, x: Tensor) => Tensor {
+  const family = new KernelFamily(name)
+  const [saves, rule] = towardsX
+  const operation: Operation<undefined> = {
+    name,
+    forward: (inputs) => {
+      const x = contiguous(inputs[1] as Tensor)
+      const out = empty(x.dtype, x.shape)
+      mapBoth(family, contiguous(inputs[0] as Tensor), x, out)
+      return out
+    },
+    derivatives: [
+      { saves: [1], rule: (h, call) => pass(h, call.input(1)) },
+      { saves, rule },
+    ],
+  }
+  const pass = (g: Tensor, x: Tensor) => apply(operation, [g, x], undefined)
+  return pass
 }
 
 /** What `binary` may be told beside its derivatives. */
@@ -58,13 +84,15 @@ export function binary(
   derivatives: readonly [TableEntry, TableEntry] | null,
   options: BinaryOptions = {},
 ): (a: Operand, b: Operand) => Tensor {
+  const { atLeast = 'bool', result, swapped = false, floating = false } = options
   const family = new KernelFamily(kernelName)
   const operation: Operation<undefined> = {
     name,
-    forward: ([a, b]) => {
-      const shape = broadcastShapes(name, (a as Tensor).shape, (b as Tensor).shape)
-      const [first, second] = (options.swapped === true ? [b, a] : [a, b]) as [Tensor, Tensor]
-      return walkBoth(family, first, second, empty(options.result ?? first.dtype, shape))
+    forward: (inputs) => {
+      const a = inputs[0] as Tensor
+      const b = inputs[1] as Tensor
+      const out = empty(result ?? a.dtype, broadcastShapes(name, a.shape, b.shape))
+      return swapped ? walkBoth(family, b, a, out) : walkBoth(family, a, b, out)
     },
     derivatives:
       derivatives?.map(([saves, rule], position) => ({
@@ -73,9 +101,9 @@ export function binary(
       })) ?? null,
   }
   return (a, b) => {
-    const [x, y] = operands(name, a, b, options.atLeast ?? 'bool')
-    if (options.floating === true) checkFloating(name, x.dtype)
-    return apply(operation, [x, y], undefined)
+    const pair = operands(name, a, b, atLeast)
+    if (floating) checkFloating(name, pair[0].dtype)
+    return apply(operation, pair, undefined)
   }
 }
 
@@ -111,10 +139,20 @@ function walkBoth(family: KernelFamily, a: Tensor, b: Tensor, out: Tensor): Tens
   const { shape } = out
   const n = out.storage.length
   if (n === 0) return out
-  const kernel = family.get(suffixOf(a.dtype))
+  const suffix = suffixOf(a.dtype)
   const to = addressOf(out.storage)
   const first = addressOf(a.storage)
   const second = addressOf(b.storage)
+  const bytes = bytesOf(a.dtype)
+  if (isLarge(family.nanosecondsPerByte * bytes * n)) {
+    const operands = [
+      { address: first, bytes },
+      { address: second, bytes },
+    ]
+    walkInPieces(family, suffix, planRows(shape, a, b, null), operands, { address: to, bytes: bytesOf(out.dtype) })
+    return out
+  }
+  const kernel = family.get(suffix)
   if (a.strides === null && b.strides === null) {
     if (sameShape(a.shape, b.shape)) {
       kernel(first, second, to, n, 1, 1, 0)
@@ -125,7 +163,7 @@ function walkBoth(family: KernelFamily, a: Tensor, b: Tensor, out: Tensor): Tens
       return out
     }
   }
-  const row = planRows(shape, [stridesOver(a, shape), stridesOver(b, shape)])
-  kernel(first, second, to, row.length, row.strides[0] as number, row.strides[1] as number, row.layout)
+  const { length, strideA, strideB, layout } = planRows(shape, a, b, null)
+  kernel(first, second, to, length, strideA, strideB, layout)
   return out
 }

@@ -22,7 +22,7 @@ const flipOperation: Operation<readonly number[]> = {
     const from = own.map((stride, axis) => (axes.includes(axis) ? -stride : stride))
     const target = addressOf(out.storage)
     const source = addressOf(x.storage) + start * bytesOf(x.dtype)
-    copyStrided(x.dtype, x.shape, source, from, target, contiguousStrides(x.shape))
+    copyStrided(x.dtype, x.shape, source, from, target, null)
     return out
   },
   derivatives: [{ saves: [], rule: (g, call) => flip(g, call.attributes) }],

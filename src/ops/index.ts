@@ -53,7 +53,15 @@ export { argsort, type Ordered, type SortOptions, sort, type TopkOptions, topk }
 export { pad, repeatInterleave, tile } from './padding.js'
 export { avgPool2d, maxPool2d, type PoolingOptions } from './pooling.js'
 export { dot, outer } from './products.js'
-export { manualSeed, rand, randint, randn } from './random.js'
+export {
+  type GeneratorState,
+  getGeneratorState,
+  manualSeed,
+  rand,
+  randint,
+  randn,
+  setGeneratorState,
+} from './random.js'
 export type { ReductionOptions } from './reduce.js'
 export { argmax, argmin, max, mean, min, type PositionOptions, type VarianceOptions, variance } from './reductions.js'
 export { type ClampOptions, ceil, clamp, floor, round } from './rounding.js'

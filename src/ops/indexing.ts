@@ -8,6 +8,8 @@ import type { Tensor } from '../core/tensor.js'
 import { addressOf, readOne } from '../memory/arena.js'
 import { KernelFamily, kernels } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
+import { to } from './convert.js'
+import { detach } from './copy.js'
 
 const scatterAddRows = new KernelFamily('scatterAddRows')
 
@@ -52,8 +54,12 @@ const indexSelectOperation: Operation<number> = {
 const scatterAddOperation: Operation<{ readonly axis: number; readonly shape: Shape }> = {
   name: 'indexSelectBackward',
   forward: ([input, positions], { axis, shape }) => {
-    const x = contiguous(input as Tensor)
     const indices = contiguous(positions as Tensor)
+    if (input?.dtype === 'float32' && repeats(indices, shape[axis] as number)) {
+      const wide = apply(scatterAddOperation, [to(detach(input), 'float64'), indices], { axis, shape })
+      return to(wide, 'float32')
+    }
+    const x = contiguous(input as Tensor)
     const out = empty(x.dtype, shape)
     const outer = sizeOf(shape.slice(0, axis))
     const inner = sizeOf(shape.slice(axis + 1))
@@ -65,6 +71,20 @@ const scatterAddOperation: Operation<{ readonly axis: number; readonly shape: Sh
     { saves: [1], rule: (h, call) => apply(indexSelectOperation, [h, call.input(1)], call.attributes.axis) },
     null,
   ],
+}
+
+/** As many summands in one place leave float32 three digits, if they are added one by one. */
+const MANY = 2 ** 12
+
+/** Whether an index comes that often. */
+function repeats({ data, size }: Tensor, length: number): boolean {
+  if (size < MANY) return false
+  const counts = new Int32Array(length)
+  return data.some((index) => {
+    const place = index < 0 ? index + length : index
+    counts[place] = (counts[place] as number) + 1
+    return (counts[place] as number) >= MANY
+  })
 }
 
 /**

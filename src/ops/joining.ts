@@ -29,8 +29,7 @@ const concatOperation: Operation<Joint> = {
     const bytes = bytesOf(out.dtype)
     inputs.forEach((input, index) => {
       const target = addressOf(out.storage) + (starts[index] as number) * (strides[axis] as number) * bytes
-      const own = input.strides ?? contiguousStrides(input.shape)
-      copyStrided(out.dtype, input.shape, addressOf(input.storage), own, target, strides)
+      copyStrided(out.dtype, input.shape, addressOf(input.storage), input.strides, target, strides)
     })
     return out
   },
@@ -114,7 +113,7 @@ const sliceOperation: Operation<Ranges> = {
     const out = empty(x.dtype, ranges.lengths)
     const [offset, strides] = window(x.shape, x.strides ?? contiguousStrides(x.shape), ranges, x.dtype)
     const target = addressOf(out.storage)
-    copyStrided(x.dtype, out.shape, addressOf(x.storage) + offset, strides, target, contiguousStrides(out.shape))
+    copyStrided(x.dtype, out.shape, addressOf(x.storage) + offset, strides, target, null)
     return out
   },
   derivatives: [
@@ -134,8 +133,7 @@ const embedOperation: Operation<{ readonly shape: Shape; readonly ranges: Ranges
     const target = addressOf(out.storage)
     heap.uint8.fill(0, target, target + out.storage.bytes)
     const [offset, strides] = window(shape, contiguousStrides(shape), ranges, x.dtype)
-    const own = x.strides ?? contiguousStrides(x.shape)
-    copyStrided(x.dtype, x.shape, addressOf(x.storage), own, target + offset, strides)
+    copyStrided(x.dtype, x.shape, addressOf(x.storage), x.strides, target + offset, strides)
     return out
   },
   derivatives: [{ saves: [], rule: (h, call) => apply(sliceOperation, [h], call.attributes.ranges) }],

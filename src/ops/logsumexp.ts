@@ -1,17 +1,16 @@
 // Logarithms of sums of exponentials.
 import { contiguous, empty } from '../core/contiguous.js'
 import { checkFloating, suffixOf } from '../core/dtype.js'
-import { OUTPUT } from '../core/node.js'
 import { apply, composite, type Operation } from '../core/operation.js'
 import { broadcastShapes } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
-import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor, type Operand } from './arguments.js'
 import { add, annihilate, maximum, sub } from './arithmetic.js'
 import { eq, logicalAnd } from './comparison.js'
 import { detach } from './copy.js'
 import { operands } from './elementwise.js'
+import { mapRows } from './pieces.js'
 import { type ReductionOptions, reducedAxes, reducedCount, reducedShape } from './reduce.js'
 import { where } from './select.js'
 import { softmax } from './softmax.js'
@@ -26,23 +25,15 @@ const logsumexpOperation: Operation<undefined> = {
   forward: ([input]) => {
     const x = contiguous(input as Tensor)
     const out = empty(x.dtype, x.shape.slice(0, -1))
-    const { length } = out.storage
-    kernel.get(suffixOf(x.dtype))(addressOf(x.storage), addressOf(out.storage), length, x.shape[x.ndim - 1] as number)
+    mapRows(kernel, suffixOf(x.dtype), [x], out, { rows: out.storage.length, count: x.shape[x.ndim - 1] as number })
     return out
   },
   derivatives: [
     {
-      saves: [0, OUTPUT],
-      rule: (g, call) => annihilate(unsqueeze(g, -1), softmax(withoutInfinity(call.input(0), call.output))),
+      saves: [0],
+      rule: (g, call) => annihilate(unsqueeze(g, -1), softmax(call.input(0))),
     },
   ],
-}
-
-/** The rows x; where one has the sum y = ∞, its places of ∞ as 0 and the others as −∞: the limit of their softmax. */
-function withoutInfinity(x: Tensor, y: Tensor): Tensor {
-  if (!y.data.includes(Number.POSITIVE_INFINITY)) return x
-  const infinite = unsqueeze(eq(y, Number.POSITIVE_INFINITY), -1)
-  return where(infinite, where(eq(x, Number.POSITIVE_INFINITY), 0, Number.NEGATIVE_INFINITY), x)
 }
 
 /**

@@ -7,15 +7,12 @@ import type { Tensor } from '../core/tensor.js'
 import { softplus } from './activations.js'
 import { checkTensor } from './arguments.js'
 import { add, annihilate, scale, sub } from './arithmetic.js'
+import { classEntropy } from './class-entropy.js'
 import { to } from './convert.js'
-import { tensor, zeros } from './creation.js'
-import { indexSelect } from './indexing.js'
-import { concat } from './joining.js'
 import { mean } from './reductions.js'
 import { logSoftmax } from './softmax.js'
 import { sum } from './sum.js'
 import { neg, square } from './unary.js'
-import { reshape } from './views.js'
 
 /** How a loss over many elements becomes one: their mean (the default), their sum, or not at all. */
 export type Reduction = 'mean' | 'sum' | 'none'
@@ -135,7 +132,7 @@ function againstProbabilities(logits: Tensor, target: Tensor, settings: Required
 }
 
 function againstClasses(logits: Tensor, target: Tensor, settings: Required<CrossEntropyOptions>): Tensor {
-  const { ignoreIndex, labelSmoothing, reduction } = settings
+  const { ignoreIndex, reduction } = settings
   const classes = logits.shape[logits.ndim - 1] as number
   const outer = logits.shape.slice(0, -1)
   if (!sameShape(target.shape, outer)) {
@@ -143,38 +140,18 @@ function againstClasses(logits: Tensor, target: Tensor, settings: Required<Cross
       `crossEntropy: logits ${showShape(logits.shape)} (classes last) need targets of shape ${showShape(outer)}, got ${showShape(target.shape)}`,
     )
   }
-  const labels = target.data
-  const rows: number[] = []
-  const places: number[] = []
-  labels.forEach((label, row) => {
+  let counted = 0
+  target.data.forEach((label, row) => {
     if (label === ignoreIndex) return
+    counted++
     if (label < 0 || label >= classes) {
       throw new IndexError(
         `crossEntropy: class ${label} (at place ${row}) is out of range; there are ${classes} classes`,
       )
     }
-    rows.push(row)
-    places.push(row * classes + label)
   })
-  const logProbabilities = logSoftmax(logits)
-  const chosen = tensor(Int32Array.from(places))
-  let losses = neg(indexSelect(reshape(logProbabilities, [labels.length * classes]), 0, chosen))
-  if (labelSmoothing > 0) {
-    const kept = indexSelect(reshape(logProbabilities, [labels.length, classes]), 0, tensor(Int32Array.from(rows)))
-    losses = add(scale(losses, 1 - labelSmoothing), scale(sum(kept, { axis: 1 }), -labelSmoothing / classes))
-  }
-  if (reduction !== 'none') return reduceLoss('crossEntropy', losses, reduction)
-  return reshape(placeRows(losses, rows, labels.length), outer)
-}
-
-/** The losses at their rows, 0 at the ignored ones. */
-function placeRows(losses: Tensor, rows: readonly number[], count: number): Tensor {
-  if (rows.length === count) return losses
-  // Place i of the padded list is 0 beyond its end: ignored rows read from there.
-  const padded = concat([losses, zeros([1], { dtype: losses.dtype })])
-  const source = new Int32Array(count).fill(rows.length)
-  rows.forEach((row, place) => {
-    source[row] = place
-  })
-  return indexSelect(padded, 0, tensor(source))
+  // No class is -1; a number that cannot be a class ignores nothing.
+  const ignored = (ignoreIndex | 0) === ignoreIndex ? ignoreIndex : -1
+  const losses = classEntropy(logits, target, { ...settings, ignoreIndex: ignored })
+  return reduction === 'mean' ? scale(sum(losses), 1 / counted) : reduceLoss('crossEntropy', losses, reduction)
 }

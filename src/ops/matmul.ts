@@ -11,33 +11,67 @@ import {
   showShape,
   sizeOf,
 } from '../core/shape.js'
-import { mergeAxes, stridesOver, writeLayout } from '../core/strides.js'
-import type { Tensor } from '../core/tensor.js'
+import { planMatrices } from '../core/strides.js'
+import { Tensor } from '../core/tensor.js'
+import { layoutFits } from '../core/walk-pieces.js'
 import { addressOf, workspaceAddress } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { isLarge } from '../runtime/threads.js'
 import { checkTensor } from './arguments.js'
 import { add } from './arithmetic.js'
 import { to } from './convert.js'
+import { inPieces, isLong } from './long-product.js'
+import { costOf, multiplyInPieces } from './matmul-pieces.js'
 import { sumTo } from './sum.js'
 import { reshape, transpose, unsqueeze } from './views.js'
 
 const product = new KernelFamily('matmul')
 
+// Three forms of the product are closed under differentiation, so that no rule transposes anything.
+
 const matmulOperation: Operation<undefined> = {
   name: 'matmul',
-  forward: ([a, b]) => multiply(a as Tensor, b as Tensor),
+  forward: (inputs) => multiply(inputs[0] as Tensor, inputs[1] as Tensor, false, false),
   derivatives: [
-    { saves: [1], rule: (g, call) => sumTo(matmul(g, transpose(call.input(1))), call.inputShape(0)) },
-    {
-      saves: [0],
-      rule: (g, call) => {
-        const a = call.input(0)
-        // One matrix under a batch: its gradient is one product over all rows of the batch.
-        if (call.inputShape(1).length === 2 && a.ndim > 2) return matmul(transpose(asRows(a)), asRows(g))
-        return sumTo(matmul(transpose(a), g), call.inputShape(1))
-      },
-    },
+    { saves: [1], rule: (g, call) => sumTo(timesTransposed(g, call.input(1)), call.inputShape(0)) },
+    { saves: [0], rule: (g, call) => transposedOverRows(call.input(0), g, call.inputShape(1)) },
   ],
+}
+
+/** `a · bᵀ`. Derivatives: `g · b` and `gᵀ · a`. */
+function timesTransposed(a: Tensor, b: Tensor): Tensor {
+  return apply(timesTransposedOperation, [a, b], undefined)
+}
+
+const timesTransposedOperation: Operation<undefined> = {
+  name: 'linear',
+  forward: (inputs) => multiply(inputs[0] as Tensor, inputs[1] as Tensor, false, true),
+  derivatives: [
+    { saves: [1], rule: (g, call) => sumTo(apply(matmulOperation, [g, call.input(1)], undefined), call.inputShape(0)) },
+    { saves: [0], rule: (g, call) => transposedOverRows(g, call.input(0), call.inputShape(1)) },
+  ],
+}
+
+/** `aᵀ · b`. Derivatives: `b · gᵀ` and `a · g`. */
+function transposedTimes(a: Tensor, b: Tensor): Tensor {
+  return apply(transposedTimesOperation, [a, b], undefined)
+}
+
+const transposedTimesOperation: Operation<undefined> = {
+  name: 'matmulTransposed',
+  forward: (inputs) => multiply(inputs[0] as Tensor, inputs[1] as Tensor, true, false),
+  derivatives: [
+    { saves: [1], rule: (g, call) => sumTo(timesTransposed(call.input(1), g), call.inputShape(0)) },
+    { saves: [0], rule: (g, call) => sumTo(apply(matmulOperation, [call.input(0), g], undefined), call.inputShape(1)) },
+  ],
+}
+
+/** `aᵀ · b`, summed over the axes that broadcasting from `shape` repeats. */
+function transposedOverRows(a: Tensor, b: Tensor, shape: Shape): Tensor {
+  // One matrix under a batch: its gradient is one product over all rows of the batch.
+  return shape.length === 2 && a.ndim > 2 && a.ndim === b.ndim
+    ? transposedTimes(asRows(a), asRows(b))
+    : sumTo(transposedTimes(a, b), shape)
 }
 
 /** All axes but the last joined into one. */
@@ -67,14 +101,14 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
     )
   }
   return a.ndim > 1 && b.ndim > 1 && a.dtype === b.dtype
-    ? multiplyMatrices(a, b)
+    ? apply(matmulOperation, [a, b], undefined)
     : composite(() => multiplyAny(a, b, dtype))
 }
 
 function multiplyAny(a: Tensor, b: Tensor, dtype: DType): Tensor {
   const left = a.ndim === 1 ? unsqueeze(a, 0) : a
   const right = b.ndim === 1 ? unsqueeze(b, 1) : b
-  const result = multiplyMatrices(to(left, dtype), to(right, dtype))
+  const result = apply(matmulOperation, [to(left, dtype), to(right, dtype)], undefined)
   const { shape, ndim } = result
   return reshape(
     result,
@@ -82,109 +116,87 @@ function multiplyAny(a: Tensor, b: Tensor, dtype: DType): Tensor {
   )
 }
 
-function multiplyMatrices(a: Tensor, b: Tensor): Tensor {
-  checkCount('matmul', a.shape)
-  checkCount('matmul', b.shape)
-  const [left, right] = [a.shape[a.ndim - 1], b.shape[b.ndim - 2]]
+/** The product of tensors of equal dtype and at least two axes, of which either may be transposed. */
+function multiply(a: Tensor, b: Tensor, transposeA: boolean, transposeB: boolean): Tensor {
+  const shape = productShape(a, b, transposeA, transposeB)
+  const inner = a.shape[a.ndim - (transposeA ? 2 : 1)] as number
+  if (isLong(a.dtype, shape, inner)) return inPieces(turned(a, transposeA), turned(b, transposeB), multiplyPlain)
+  const out = empty(a.dtype, shape)
+  if (out.storage.length === 0) return out
+  const columns = shape[shape.length - 1] as number
+  let rows = shape[shape.length - 2] as number
+  let rowA = strideFromEnd(a, transposeA ? 1 : 2)
+  let rowOut = columns
+  let layout = 0
+  if (shape.length > 2) {
+    const walk = planMatrices(shape, a, b, out)
+    if (walk.loops === 1 && walk.strideB === 0 && (walk.strideA === rows * rowA || rows === 1)) {
+      // The rows of all matrices follow each other evenly: they are the rows of one.
+      if (rows === 1) {
+        rowA = walk.strideA
+        rowOut = walk.strideC
+      }
+      rows *= walk.length
+    } else layout = walk.layout
+  }
+  const [first, second, target] = [addressOf(a.storage), addressOf(b.storage), addressOf(out.storage)]
+  const columnA = strideFromEnd(a, transposeA ? 2 : 1)
+  const rowB = strideFromEnd(b, transposeB ? 1 : 2)
+  const columnB = strideFromEnd(b, transposeB ? 2 : 1)
+  if (isLarge(costOf(a.dtype, out.storage.length, inner)) && layoutFits(layout)) {
+    const places = { a: first, b: second, out: target, layout }
+    const strides = { rowA, columnA, rowB, columnB, rowOut }
+    multiplyInPieces(product, a.dtype, { ...places, rows, columns, inner, ...strides })
+    return out
+  }
+  const kernel = product.get(suffixOf(a.dtype))
+  // biome-ignore format: the operands, the sizes, the strides
+  kernel(
+    first, second, target,
+    rows, columns, inner,
+    rowA, columnA, rowB, columnB, rowOut, layout, workspaceAddress,
+  )
+  return out
+}
+
+function multiplyPlain(a: Tensor, b: Tensor): Tensor {
+  return multiply(a, b, false, false)
+}
+
+/** A matrix, or its transpose as a view; not recorded. */
+function turned(x: Tensor, transposed: boolean): Tensor {
+  if (!transposed) return x
+  return new Tensor(x.storage, [...x.shape].reverse(), [strideFromEnd(x, 1), strideFromEnd(x, 2)])
+}
+
+/** The shape of a product; throws where the operands do not multiply. */
+function productShape(a: Tensor, b: Tensor, transposeA: boolean, transposeB: boolean): Shape {
+  // Only a broadcast view is ever too large.
+  if (a.strides !== null) checkCount('matmul', a.shape)
+  if (b.strides !== null) checkCount('matmul', b.shape)
+  const left = a.shape[a.ndim - (transposeA ? 2 : 1)]
+  const right = b.shape[b.ndim - (transposeB ? 1 : 2)]
   if (left !== right) {
     throw new ShapeError(
       `matmul: ${showShape(a.shape)} and ${showShape(b.shape)} do not multiply: the inner sizes ${left} and ${right} differ`,
     )
   }
+  const rows = a.shape[a.ndim - (transposeA ? 1 : 2)] as number
+  const columns = b.shape[b.ndim - (transposeB ? 2 : 1)] as number
+  if (a.ndim === 2 && b.ndim === 2) return [rows, columns]
   const batch = [a.shape.slice(0, -2), b.shape.slice(0, -2)] as const
   if (!broadcastTogether(...batch)) {
     throw new ShapeError(
       `matmul: the batches of ${showShape(a.shape)} and ${showShape(b.shape)} do not broadcast; aligned at the end, the axes before the last two must be equal or 1`,
     )
   }
-  return apply(matmulOperation, [a, b], undefined)
+  return [...broadcastShapes('matmul', ...batch), rows, columns]
 }
 
-/** The product of tensors of equal dtype and at least two axes. */
-function multiply(a: Tensor, b: Tensor): Tensor {
-  return a.ndim === 2 && b.ndim === 2 ? multiplyPair(a, b) : multiplyBatch(a, b)
-}
-
-/** The product of two matrices. */
-function multiplyPair(a: Tensor, b: Tensor): Tensor {
-  const rows = a.shape[0] as number
-  const inner = a.shape[1] as number
-  const columns = b.shape[1] as number
-  const out = empty(a.dtype, [rows, columns])
-  if (out.storage.length === 0) return out
-  product.get(suffixOf(a.dtype))(
-    addressOf(a.storage),
-    addressOf(b.storage),
-    addressOf(out.storage),
-    rows,
-    columns,
-    inner,
-    a.strides === null ? inner : (a.strides[0] as number),
-    a.strides === null ? 1 : (a.strides[1] as number),
-    b.strides === null ? columns : (b.strides[0] as number),
-    b.strides === null ? 1 : (b.strides[1] as number),
-    columns,
-    0,
-    workspaceAddress,
-  )
-  return out
-}
-
-/** The products of two batches of matrices, broadcast against each other. */
-function multiplyBatch(a: Tensor, b: Tensor): Tensor {
-  const batch = broadcastShapes('matmul', a.shape.slice(0, -2), b.shape.slice(0, -2))
-  const rows = a.shape[a.ndim - 2] as number
-  const inner = a.shape[a.ndim - 1] as number
-  const columns = b.shape[b.ndim - 1] as number
-  const shape = [...batch, rows, columns]
-  const out = empty(a.dtype, shape)
-  if (out.storage.length === 0) return out
-  const left = matrices(a, batch)
-  const right = matrices(b, batch)
-  const target = matrices(out, batch)
-  const strides = [left.batch, right.batch, target.batch]
-  // The rows of all matrices in a batch are the rows of one, where they follow each other evenly.
-  const merged = mergeAxes(batch, strides)
-  let m = rows
-  let batches = merged.sizes.length
-  const [leftBatch, rightBatch, targetBatch] = merged.strides as [number[], number[], number[]]
-  if (batches === 1 && rightBatch[0] === 0 && (leftBatch[0] === rows * left.row || rows === 1)) {
-    m = rows * (merged.sizes[0] as number)
-    if (rows === 1) {
-      left.row = leftBatch[0] as number
-      target.row = targetBatch[0] as number
-    }
-    batches = 0
-  }
-  const layout = batches === 0 ? 0 : writeLayout(merged.sizes, merged.strides, batches)
-  const addresses = [addressOf(a.storage), addressOf(b.storage), addressOf(out.storage)] as const
-  product.get(suffixOf(a.dtype))(
-    ...addresses,
-    m,
-    columns,
-    inner,
-    left.row,
-    left.column,
-    right.row,
-    right.column,
-    target.row,
-    layout,
-    workspaceAddress,
-  )
-  return out
-}
-
-interface Matrices {
-  /** Strides over the batch axes. */
-  readonly batch: number[]
-  row: number
-  readonly column: number
-}
-
-function matrices(x: Tensor, batch: Shape): Matrices {
-  const strides = stridesOver(x, [...batch, ...x.shape.slice(-2)])
-  const [row, column] = strides.slice(-2) as [number, number]
-  return { batch: strides.slice(0, -2), row, column }
+/** Element stride along the last axis (1) or the one before it (2). */
+function strideFromEnd({ shape, strides }: Tensor, place: 1 | 2): number {
+  if (strides !== null) return strides[strides.length - place] as number
+  return place === 1 ? 1 : (shape[shape.length - 1] as number)
 }
 
 /** `x Wᵀ + b`, row by row: x is (…, in), the weight (out, in), the bias (out,), the result (…, out). */
@@ -206,7 +218,7 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor): Tensor {
     }
   }
   return composite(() => {
-    const product = matmul(x, transpose(weight))
+    const product = x.ndim > 1 && x.dtype === weight.dtype ? timesTransposed(x, weight) : matmul(x, transpose(weight))
     return bias === undefined ? product : add(product, bias)
   })
 }

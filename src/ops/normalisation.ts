@@ -1,64 +1,180 @@
 // Normalising the rows of activations.
 
-import { checkFloating, type DType } from '../core/dtype.js'
+import { contiguous, empty } from '../core/contiguous.js'
+import { checkFloating, type DType, promoteTypes, suffixOf } from '../core/dtype.js'
 import { ArgumentError, ShapeError } from '../core/errors.js'
-import { OUTPUT } from '../core/node.js'
 import { apply, composite, type Operation } from '../core/operation.js'
 import { checkOptions } from '../core/options.js'
-import { sameShape, showShape } from '../core/shape.js'
+import { sameShape, showShape, sizeOf } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
+import { addressOf } from '../memory/arena.js'
+import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
-import { add, annihilate, mul, sub } from './arithmetic.js'
-import { detach } from './copy.js'
+import { add, annihilate, annihilateBoth } from './arithmetic.js'
+import { to } from './convert.js'
+import { mapRows } from './pieces.js'
 import { mean, variance } from './reductions.js'
-import { rsqrt, square } from './unary.js'
+import { sumTo } from './sum.js'
+import { neg, rsqrt, square } from './unary.js'
+import { broadcastTo } from './views.js'
 
 interface Normalisation {
-  /** The axes over which a row extends. */
-  readonly axes: readonly number[]
+  /** The number of axes, the last ones, over which a row extends. */
+  readonly axes: number
   /** Added to the mean square, so that rows of zeros do not divide by 0. */
   readonly eps: number
   /** Whether the mean is subtracted. */
   readonly centred: boolean
 }
 
+/** Runs a kernel over the rows of inputs of the result's shape; `shared` are one row each, or null. */
+function overRows(
+  family: KernelFamily,
+  inputs: readonly Tensor[],
+  shared: readonly (Tensor | null)[],
+  settings: Normalisation,
+): Tensor {
+  const [like] = inputs as [Tensor]
+  const out = empty(like.dtype, like.shape)
+  const { length } = out.storage
+  if (length === 0) return out
+  const count = sizeOf(like.shape.slice(like.ndim - settings.axes))
+  mapRows(family, suffixOf(like.dtype), inputs.map(contiguous), out, {
+    rows: length / count,
+    count,
+    shared: shared.map((input) => (input === null ? 0 : addressOf(contiguous(input).storage))),
+    more: [settings.eps, settings.centred ? 1 : 0],
+  })
+  return out
+}
+
+const forwardKernel = new KernelFamily('normalise')
+
+/** `ŷ · weight + bias` from [x], [x, weight] or [x, weight, bias], ŷ the normalised x. */
 const normaliseOperation: Operation<Normalisation> = {
   name: 'normalise',
-  forward: ([input], settings) => {
-    const x = detach(input as Tensor)
-    const rows = { axis: settings.axes, keepDims: true }
-    return mul(settings.centred ? sub(x, mean(x, rows)) : x, factors(x, settings))
-  },
+  forward: ([x, weight = null, bias = null], settings) =>
+    overRows(forwardKernel, [x as Tensor], [weight, bias], settings),
+  derivatives: [{ saves: [0], rule: (g, call) => normaliseBackward([g, call.input(0)], call.attributes) }],
+}
+
+const scaledOperation: Operation<Normalisation> = {
+  ...normaliseOperation,
+  derivatives: [
+    { saves: [0, 1], rule: (g, call) => normaliseBackward([g, call.input(0), call.input(1)], call.attributes) },
+    { saves: [0], rule: (g, call) => sumTo(timesNormalised(g, call.input(0), call.attributes), call.inputShape(1)) },
+    { saves: [], rule: (g, call) => sumTo(g, call.inputShape(2)) },
+  ],
+}
+
+const backwardKernel = new KernelFamily('normaliseBackward')
+
+/** From [g, x] or [g, x, weight]: with h = g · weight, `r (h − mean(h) − ŷ mean(h ŷ))`. */
+function normaliseBackward(inputs: readonly Tensor[], settings: Normalisation): Tensor {
+  return apply(inputs.length === 2 ? backwardOperation : scaledBackwardOperation, inputs, settings)
+}
+
+// The pass is J h with a symmetric J, so that towards h it is J k for its cotangent k. Towards x it is
+// −r/n (ŷ ⟨k, J h⟩ + J k ⟨h, ŷ⟩ + J h ⟨k, ŷ⟩), n the number of values in a row: from dr = −r² ⟨ŷ, dx⟩ / n, dŷ = J dx.
+const backwardOperation: Operation<Normalisation> = {
+  name: 'normaliseBackward',
+  forward: ([g, x, weight = null], settings) =>
+    overRows(backwardKernel, [g as Tensor, x as Tensor], [weight], settings),
+  derivatives: [
+    { saves: [1], rule: (k, call) => normaliseBackward([k, call.input(1)], call.attributes) },
+    { saves: [0, 1], rule: (k, call) => secondPass(k, call.input(0), call.input(1), call.attributes) },
+  ],
+}
+
+const scaledBackwardOperation: Operation<Normalisation> = {
+  ...backwardOperation,
   derivatives: [
     {
-      // With the factor r and the output y: r (g − mean(g) − y mean(g y)), without mean(g) where it is not subtracted.
-      saves: [0, OUTPUT],
-      rule: (g, call) => {
-        const { axes, centred } = call.attributes
-        const rows = { axis: axes, keepDims: true }
-        const y = call.output
-        const alongRow = annihilate(mean(annihilate(g, y), rows), y)
-        const across = sub(centred ? sub(g, mean(g, rows)) : g, alongRow)
-        return annihilate(across, factors(call.input(0), call.attributes))
+      saves: [1, 2],
+      rule: (k, call) => annihilate(normaliseBackward([k, call.input(1)], call.attributes), call.input(2)),
+    },
+    {
+      saves: [0, 1, 2],
+      rule: (k, call) => secondPass(k, annihilate(call.input(0), call.input(2)), call.input(1), call.attributes),
+    },
+    {
+      saves: [0, 1],
+      rule: (k, call) => {
+        const pulled = normaliseBackward([k, call.input(1)], call.attributes)
+        return sumTo(annihilateBoth(pulled, call.input(0)), call.inputShape(2))
       },
     },
   ],
 }
 
-/** `1/√(variance + eps)`, or `1/√(mean square + eps)` where the mean is not subtracted, for each row. */
+function secondPass(k: Tensor, h: Tensor, x: Tensor, settings: Normalisation): Tensor {
+  const rows = { axis: rowAxes(x, settings.axes), keepDims: true }
+  const [pulledK, pulledH] = [normaliseBackward([k, x], settings), normaliseBackward([h, x], settings)]
+  const alongRow = timesNormalised(mean(annihilateBoth(pulledH, k), rows), x, settings)
+  const alongK = annihilateBoth(pulledK, mean(timesNormalised(h, x, settings), rows))
+  const alongH = annihilateBoth(pulledH, mean(timesNormalised(k, x, settings), rows))
+  return annihilate(neg(add(alongRow, add(alongK, alongH))), factors(x, settings))
+}
+
+const productKernel = new KernelFamily('normaliseProduct')
+
+/** `g · ŷ`, 0 where g is 0; g broadcasts to x. */
+function timesNormalised(g: Tensor, x: Tensor, settings: Normalisation): Tensor {
+  return apply(productOperation, [broadcastTo(g, x.shape), x], settings)
+}
+
+const productOperation: Operation<Normalisation> = {
+  name: 'normaliseProduct',
+  forward: ([g, x], settings) => overRows(productKernel, [g as Tensor, x as Tensor], [], settings),
+  derivatives: [
+    { saves: [1], rule: (k, call) => timesNormalised(k, call.input(1), call.attributes) },
+    {
+      saves: [0, 1],
+      rule: (k, call) => normaliseBackward([annihilateBoth(k, call.input(0)), call.input(1)], call.attributes),
+    },
+  ],
+}
+
+/** The last axes of x, as many as `count`. */
+function rowAxes(x: Tensor, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => x.ndim - count + i)
+}
+
+/** `r = 1/√(variance + eps)`, or `1/√(mean square + eps)` where the mean is not subtracted, for each row. */
 function factors(x: Tensor, { axes, eps, centred }: Normalisation): Tensor {
-  const rows = { axis: axes, keepDims: true }
+  const rows = { axis: rowAxes(x, axes), keepDims: true }
   return rsqrt(add(centred ? variance(x, { ...rows, correction: 0 }) : mean(square(x), rows), eps))
 }
 
-function normalise(op: string, x: Tensor, like: Tensor | undefined, eps: number, centred: boolean): Tensor {
-  const count = like?.ndim ?? 1
-  const axes = Array.from({ length: count }, (_, i) => x.ndim - count + i)
-  if (x.ndim < count || count === 0 || (like !== undefined && !sameShape(like.shape, x.shape.slice(-count)))) {
+/** The normalised x, times the weight plus the bias where they are given, all of their common dtype. */
+function normalise(
+  op: string,
+  x: Tensor,
+  weight: Tensor | undefined,
+  bias: Tensor | undefined,
+  eps: number,
+  centred: boolean,
+): Tensor {
+  const like = weight ?? bias
+  const axes = like?.ndim ?? 1
+  if (x.ndim < axes || axes === 0 || (like !== undefined && !sameShape(like.shape, x.shape.slice(-axes)))) {
     const shown = like === undefined ? 'rows' : `a weight or bias of shape ${showShape(like.shape)}`
     throw new ShapeError(`${op}: ${shown} cannot be the last axes of x ${showShape(x.shape)}`)
   }
-  return apply(normaliseOperation, [x], { axes, eps, centred })
+  const settings = { axes, eps, centred }
+  return composite(() => {
+    if (weight === undefined) {
+      const normal = apply(normaliseOperation, [x], settings)
+      return bias === undefined ? normal : add(normal, bias)
+    }
+    const inputs = bias === undefined ? [x, weight] : [x, weight, bias]
+    const dtype = inputs.map((input) => input.dtype).reduce(promoteTypes)
+    return apply(
+      scaledOperation,
+      inputs.map((input) => to(input, dtype)),
+      settings,
+    )
+  })
 }
 
 /** Throws unless x and what is given beside it are floating tensors, the latter of one shape. */
@@ -101,11 +217,7 @@ export function layerNorm(
   checkOptions('layerNorm', options, ['eps'])
   const { eps = 1e-5 } = options
   checkOperands('layerNorm', x, eps, weight, bias)
-  return composite(() => {
-    const normal = normalise('layerNorm', x, weight ?? bias, eps, true)
-    const scaled = weight === undefined ? normal : mul(normal, weight)
-    return bias === undefined ? scaled : add(scaled, bias)
-  })
+  return normalise('layerNorm', x, weight, bias, eps, true)
 }
 
 const machineEpsilons: Partial<Record<DType, number>> = { float32: 2 ** -23, float64: Number.EPSILON }
@@ -126,8 +238,5 @@ export function rmsNorm(x: Tensor, weight?: Tensor, options: { readonly eps?: nu
   checkOptions('rmsNorm', options, ['eps'])
   const { eps = machineEpsilons[x.dtype] ?? 0 } = options
   checkOperands('rmsNorm', x, eps, weight)
-  return composite(() => {
-    const normal = normalise('rmsNorm', x, weight, eps, false)
-    return weight === undefined ? normal : mul(normal, weight)
-  })
+  return normalise('rmsNorm', x, weight, undefined, eps, false)
 }

@@ -33,8 +33,7 @@ const padOperation: Operation<Margins> = {
     const strides = contiguousStrides(shape)
     copyStrided(x.dtype, shape, addressOf(value.storage), stridesOver(value, shape), target, strides)
     const start = before.reduce((total, count, axis) => total + count * (strides[axis] as number), 0)
-    const own = x.strides ?? contiguousStrides(x.shape)
-    copyStrided(x.dtype, x.shape, addressOf(x.storage), own, target + start * bytes, strides)
+    copyStrided(x.dtype, x.shape, addressOf(x.storage), x.strides, target + start * bytes, strides)
     return out
   },
   derivatives: [

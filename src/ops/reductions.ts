@@ -12,7 +12,7 @@ import { checkTensor } from './arguments.js'
 import { annihilate, div, isAttained, scale, sub } from './arithmetic.js'
 import { to } from './convert.js'
 import { keptShape, type ReducedAxes, type ReductionOptions, reducedAxes, reducedCount, reduceWith } from './reduce.js'
-import { spread, sum } from './sum.js'
+import { spread, sum, sumOver } from './sum.js'
 import { reshape } from './views.js'
 
 /**
@@ -23,8 +23,8 @@ import { reshape } from './views.js'
 export function mean(x: Tensor, options?: ReductionOptions): Tensor {
   checkTensor('mean', x)
   checkFloating('mean', x.dtype)
-  const { axes } = reducedAxes('mean', x, options)
-  return composite(() => scale(sum(x, options), 1 / reducedCount(x.shape, axes)))
+  const reduced = reducedAxes('mean', x, options)
+  return composite(() => scale(sumOver(x, reduced), 1 / reducedCount(x.shape, reduced.axes)))
 }
 
 function extreme(name: 'max' | 'min'): (x: Tensor, options?: ReductionOptions) => Tensor {

@@ -4,10 +4,12 @@ import { bytesOf } from '../core/dtype.js'
 import { ArgumentError, DTypeError, ShapeError } from '../core/errors.js'
 import { apply, type Operation } from '../core/operation.js'
 import { broadcastShapes, sameShape, showShape } from '../core/shape.js'
-import { planRows, stridesOver } from '../core/strides.js'
+import { planRows } from '../core/strides.js'
 import type { Tensor } from '../core/tensor.js'
+import { walkInPieces } from '../core/walk-pieces.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { isLarge } from '../runtime/threads.js'
 import { checkTensor, type Operand } from './arguments.js'
 import { operands } from './elementwise.js'
 import { sumTo } from './sum.js'
@@ -22,13 +24,22 @@ const whereOperation: Operation<undefined> = {
     const out = empty(a.dtype, shape)
     if (out.storage.length === 0) return out
     const to = addressOf(out.storage)
-    const addresses = inputs.map((input) => addressOf(input.storage)) as [number, number, number]
-    const row = planRows(
-      shape,
-      inputs.map((input) => stridesOver(input, shape)),
-    )
-    const strides = row.strides as [number, number, number]
-    select.get(String(bytesOf(a.dtype)))(...addresses, to, row.length, ...strides, row.layout)
+    const mask = addressOf(condition.storage)
+    const first = addressOf(a.storage)
+    const second = addressOf(b.storage)
+    const bytes = bytesOf(a.dtype)
+    const walk = planRows(shape, condition, a, b)
+    if (isLarge(select.nanosecondsPerByte * bytes * out.storage.length)) {
+      const operands = [
+        { address: mask, bytes: 1 },
+        { address: first, bytes },
+        { address: second, bytes },
+      ]
+      walkInPieces(select, String(bytes), walk, operands, { address: to, bytes })
+      return out
+    }
+    const { length, strideA, strideB, strideC, layout } = walk
+    select.get(String(bytes))(mask, first, second, to, length, strideA, strideB, strideC, layout)
     return out
   },
   derivatives: [

@@ -5,10 +5,10 @@ import { OUTPUT } from '../core/node.js'
 import { apply, composite, type Operation } from '../core/operation.js'
 import { normalizeAxis } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
-import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
-import { annihilate, mul, sub } from './arithmetic.js'
+import { annihilate, annihilateBoth, sub } from './arithmetic.js'
+import { mapRows } from './pieces.js'
 import { sum } from './sum.js'
 import { exp, neg } from './unary.js'
 import { transpose } from './views.js'
@@ -21,14 +21,13 @@ function overRows(name: string): (inputs: readonly Tensor[]) => Tensor {
     const out = empty(first.dtype, first.shape)
     if (out.storage.length === 0) return out
     const count = first.shape[first.ndim - 1] as number
-    const addresses = inputs.map((input) => addressOf(contiguous(input).storage))
-    family.get(suffixOf(first.dtype))(...addresses, addressOf(out.storage), out.storage.length / count, count)
+    mapRows(family, suffixOf(first.dtype), inputs.map(contiguous), out, { rows: out.storage.length / count, count })
     return out
   }
 }
 
 /** Σ over the last axis, kept. */
-function rowSum(x: Tensor): Tensor {
+export function rowSum(x: Tensor): Tensor {
   return sum(x, { axis: -1, keepDims: true })
 }
 
@@ -53,7 +52,7 @@ const softmaxBackwardOperation: Operation<undefined> = {
       saves: [0, 1],
       rule: (h, call) => {
         const [g, a] = [call.input(0), call.input(1)]
-        return sub(annihilate(h, sub(g, rowSum(annihilate(g, a)))), annihilate(g, rowSum(annihilate(h, a))))
+        return sub(annihilateBoth(h, sub(g, rowSum(annihilate(g, a)))), annihilateBoth(g, rowSum(annihilate(h, a))))
       },
     },
   ],
@@ -77,7 +76,7 @@ const logSoftmaxBackwardOperation: Operation<undefined> = {
     { saves: [1], rule: (h, call) => sub(h, rowSum(annihilate(h, exp(call.input(1))))) },
     {
       saves: [0, 1],
-      rule: (h, call) => neg(annihilate(h, mul(exp(call.input(1)), rowSum(call.input(0))))),
+      rule: (h, call) => neg(annihilateBoth(h, annihilate(rowSum(call.input(0)), exp(call.input(1))))),
     },
   ],
 }
@@ -92,7 +91,8 @@ function alongAxis(operation: Operation<undefined>, x: Tensor, axis: number): Te
 
 /**
  * `exp(x) / Σ exp(x)` along an axis, by default the last; every row sums to 1. Entries of −∞ give exactly 0, a row of
- * nothing but −∞ (all masked) gives zeros and passes zero gradients. An axis of size 0 gives an empty result.
+ * nothing but −∞ (all masked) gives zeros and passes zero gradients; entries of ∞ share the whole equally, as in the
+ * limit. An axis of size 0 gives an empty result.
  *
  * Derivative: `a ⊙ (g − ⟨g, a⟩)`, that is diag(a) − a aᵀ.
  */
@@ -101,7 +101,8 @@ export function softmax(x: Tensor, axis = -1): Tensor {
 }
 
 /**
- * `x − log Σ exp(x)` along an axis, by default the last, without rounding the small probabilities away.
+ * `x − log Σ exp(x)` along an axis, by default the last, without rounding the small probabilities away: the logarithm of
+ * `softmax` at every point, infinities included.
  *
  * Derivative: `g − softmax(x) Σg`.
  */

@@ -5,19 +5,24 @@ import { KernelFamily } from '../runtime/kernels.js'
 import { checkTensor } from './arguments.js'
 import { to } from './convert.js'
 import { keptShape, type ReducedAxes, type ReductionOptions, reducedAxes, reduceWith } from './reduce.js'
-import { broadcastTo, reshape } from './views.js'
+import { broadcastView, reshapeTo } from './views.js'
 
 const kernel = new KernelFamily('sum')
 
 const sumOperation: Operation<ReducedAxes> = {
   name: 'sum',
-  forward: ([x], reduced) => reduceWith(kernel, x as Tensor, reduced, (x as Tensor).dtype),
+  forward: (inputs, reduced) => {
+    const x = inputs[0] as Tensor
+    return reduceWith(kernel, x, reduced, x.dtype)
+  },
   derivatives: [{ saves: [], rule: (g, call) => spread(g, call.inputShape(0), call.attributes.axes) }],
 }
 
 /** A reduction's result, or its cotangent, repeated over the axes that were reduced. */
 export function spread(reduced: Tensor, shape: Shape, axes: readonly number[]): Tensor {
-  return broadcastTo(reshape(reduced, keptShape(shape, axes)), shape)
+  // New axes in front need no place of their own.
+  const aligned = axes.length === shape.length ? reduced : reshapeTo(reduced, keptShape(shape, axes))
+  return broadcastView(aligned, shape)
 }
 
 /**
@@ -27,7 +32,12 @@ export function spread(reduced: Tensor, shape: Shape, axes: readonly number[]): 
  */
 export function sum(x: Tensor, options?: ReductionOptions): Tensor {
   checkTensor('sum', x)
-  return apply(sumOperation, [x.dtype === 'bool' ? to(x, 'int32') : x], reducedAxes('sum', x, options))
+  return sumOver(x.dtype === 'bool' ? to(x, 'int32') : x, reducedAxes('sum', x, options))
+}
+
+/** Σ over axes that are known to be right; x is not \`bool\`. */
+export function sumOver(x: Tensor, reduced: ReducedAxes): Tensor {
+  return apply(sumOperation, [x], reduced)
 }
 
 /** The sum over those axes that broadcasting from `shape` to the shape of `x` repeats: its adjoint. */
@@ -38,5 +48,5 @@ export function sumTo(x: Tensor, shape: Shape): Tensor {
   for (let axis = 0; axis < x.ndim; axis++) {
     if (axis < lead || (shape[axis - lead] === 1 && x.shape[axis] !== 1)) axes.push(axis)
   }
-  return reshape(apply(sumOperation, [x], { axes, keepDims: false }), shape)
+  return reshapeTo(sumOver(x, { axes, keepDims: false }), shape)
 }

@@ -21,17 +21,18 @@ import { sumTo } from './sum.js'
 
 /** Strides in the form that tensors keep: null where they are the row-major ones. */
 export function simplify(shape: Shape, strides: readonly number[]): readonly number[] | null {
-  const plain = contiguousStrides(shape)
-  for (let axis = 0; axis < shape.length; axis++) {
-    if (shape[axis] !== 1 && strides[axis] !== plain[axis]) return sizeOf(shape) === 0 ? null : strides
+  let plain = 1
+  for (let axis = shape.length - 1; axis >= 0; axis--) {
+    if (shape[axis] !== 1 && strides[axis] !== plain) return sizeOf(shape) === 0 ? null : strides
+    plain *= shape[axis] as number
   }
   return null
 }
 
 const reshapeOperation: Operation<Shape> = {
   name: 'reshape',
-  forward: ([x], shape) => new Tensor(contiguous(x as Tensor).storage, shape, null),
-  derivatives: [{ saves: [], rule: (g, call) => reshape(g, call.inputShape(0)) }],
+  forward: (inputs, shape) => new Tensor(contiguous(inputs[0] as Tensor).storage, shape, null),
+  derivatives: [{ saves: [], rule: (g, call) => reshapeTo(g, call.inputShape(0)) }],
 }
 
 /**
@@ -42,19 +43,24 @@ const reshapeOperation: Operation<Shape> = {
  */
 export function reshape(x: Tensor, shape: Shape): Tensor {
   checkTensor('reshape', x)
-  const target = inferSize(x, shape)
-  return sameShape(target, x.shape) ? x : apply(reshapeOperation, [x], target)
+  return reshapeTo(x, inferSize(x, shape))
+}
+
+/** `reshape` to a shape that is known to fit, and that nobody else will change. */
+export function reshapeTo(x: Tensor, shape: Shape): Tensor {
+  return sameShape(shape, x.shape) ? x : apply(reshapeOperation, [x], shape)
 }
 
 function inferSize(x: Tensor, shape: Shape): Shape {
-  const holes = Array.isArray(shape) ? shape.filter((size) => size === -1).length : 0
+  let holes = 0
+  if (Array.isArray(shape)) for (let axis = 0; axis < shape.length; axis++) if (shape[axis] === -1) holes++
   if (holes > 1) throw new ShapeError(`reshape: only one size may be -1, got ${showShape(shape)}`)
   checkShape('reshape', holes === 0 ? shape : shape.map((size) => (size === -1 ? 1 : size)))
   const { size } = x
   const known = sizeOf(shape) * (holes === 0 ? 1 : -1)
   if (holes === 1 && known !== 0 && size % known === 0)
     return shape.map((length) => (length === -1 ? size / known : length))
-  if (holes === 0 && known === size) return [...shape]
+  if (holes === 0 && known === size) return shape.slice()
   throw new ShapeError(
     `reshape: ${showShape(x.shape)} has ${size} elements, which do not fill ${showShape(shape)}${known === 0 && holes === 1 ? ': the size for -1 is not determined beside a size of 0' : ''}`,
   )
@@ -62,28 +68,27 @@ function inferSize(x: Tensor, shape: Shape): Shape {
 
 const permuteOperation: Operation<readonly number[]> = {
   name: 'permute',
-  forward: ([input], axes) => {
-    const x = input as Tensor
-    const strides = x.strides ?? contiguousStrides(x.shape)
-    const shape = axes.map((axis) => x.shape[axis] as number)
-    return new Tensor(
-      x.storage,
-      shape,
-      simplify(
-        shape,
-        axes.map((axis) => strides[axis] as number),
-      ),
-    )
+  forward: (inputs, axes) => {
+    const x = inputs[0] as Tensor
+    const own = x.strides ?? contiguousStrides(x.shape)
+    const rank = axes.length
+    const shape = new Array<number>(rank)
+    const strides = new Array<number>(rank)
+    for (let i = 0; i < rank; i++) {
+      const axis = axes[i] as number
+      shape[i] = x.shape[axis] as number
+      strides[i] = own[axis] as number
+    }
+    return new Tensor(x.storage, shape, simplify(shape, strides))
   },
   derivatives: [
     {
       saves: [],
       rule: (g, call) => {
-        const inverse = new Array<number>(call.attributes.length)
-        call.attributes.forEach((axis, position) => {
-          inverse[axis] = position
-        })
-        return permute(g, inverse)
+        const axes = call.attributes
+        const inverse = new Array<number>(axes.length)
+        for (let i = 0; i < axes.length; i++) inverse[axes[i] as number] = i
+        return apply(permuteOperation, [g], inverse)
       },
     },
   ],
@@ -115,14 +120,17 @@ export function transpose(x: Tensor, axis0 = -2, axis1 = -1): Tensor {
   checkTensor('transpose', x)
   const first = normalizeAxis('transpose', axis0, x.ndim)
   const second = normalizeAxis('transpose', axis1, x.ndim)
-  const order = x.shape.map((_, axis) => (axis === first ? second : axis === second ? first : axis))
+  const order = new Array<number>(x.ndim)
+  for (let axis = 0; axis < order.length; axis++) order[axis] = axis
+  order[first] = second
+  order[second] = first
   return apply(permuteOperation, [x], order)
 }
 
 const broadcastOperation: Operation<Shape> = {
   name: 'broadcastTo',
-  forward: ([input], shape) => {
-    const x = input as Tensor
+  forward: (inputs, shape) => {
+    const x = inputs[0] as Tensor
     // Nothing of x is left in an empty result.
     if (sizeOf(shape) === 0) return empty(x.dtype, shape)
     return new Tensor(x.storage, shape, simplify(shape, stridesOver(x, shape)))
@@ -138,13 +146,17 @@ const broadcastOperation: Operation<Shape> = {
 export function broadcastTo(x: Tensor, shape: Shape): Tensor {
   checkTensor('broadcastTo', x)
   checkShape('broadcastTo', shape)
-  if (sameShape(x.shape, shape)) return x
   if (!broadcastsTo(x.shape, shape)) {
     throw new ShapeError(
       `broadcastTo: ${showShape(x.shape)} does not broadcast to ${showShape(shape)}: aligned at the end, each size must be equal or 1`,
     )
   }
-  return apply(broadcastOperation, [x], [...shape])
+  return broadcastView(x, shape.slice())
+}
+
+/** `broadcastTo` a shape that is known to fit, and that nobody else will change. */
+export function broadcastView(x: Tensor, shape: Shape): Tensor {
+  return sameShape(x.shape, shape) ? x : apply(broadcastOperation, [x], shape)
 }
 
 /**
@@ -159,7 +171,7 @@ export function squeeze(x: Tensor, axis?: number | readonly number[]): Tensor {
   if (wrong !== undefined) {
     throw new ShapeError(`squeeze: axis ${wrong} of ${showShape(x.shape)} has size ${x.shape[wrong]}, not 1`)
   }
-  return reshape(
+  return reshapeTo(
     x,
     x.shape.filter((size, position) => size !== 1 || !given.includes(position)),
   )
@@ -169,7 +181,7 @@ export function squeeze(x: Tensor, axis?: number | readonly number[]): Tensor {
 export function unsqueeze(x: Tensor, axis: number): Tensor {
   checkTensor('unsqueeze', x)
   const place = normalizeAxis('unsqueeze', axis, x.ndim + 1)
-  return reshape(x, [...x.shape.slice(0, place), 1, ...x.shape.slice(place)])
+  return reshapeTo(x, [...x.shape.slice(0, place), 1, ...x.shape.slice(place)])
 }
 
 /** Axes `startAxis` to `endAxis` joined into one. */

@@ -1,4 +1,7 @@
-import { createMemory, instantiate, type Kernels, supportsFusedMultiplyAdd } from './instance.js'
+import { supportsFusedMultiplyAdd } from './binary.js'
+import { nanosecondsPerByte } from './costs.js'
+import { createMemory, instantiate, type Kernels } from './instance.js'
+import { BLOCK_BYTES } from './job.js'
 import type { KernelName } from './kernels.generated.js'
 
 /** The linear memory in which every kernel works. */
@@ -7,8 +10,11 @@ export const memory = createMemory()
 const fastest = instantiate(memory, supportsFusedMultiplyAdd())
 let current = fastest
 
+/** Address of the block by which threads share work (see job.ts). */
+export const blockAddress = Math.ceil(fastest.heapBase / 64) * 64
+
 /** First byte of the linear memory that is free for tensors. */
-export const heapBase = fastest.heapBase
+export const heapBase = blockAddress + BLOCK_BYTES
 
 /** The kernels in use. */
 export function kernels(): Kernels {
@@ -19,7 +25,11 @@ export function kernels(): Kernels {
 export class KernelFamily {
   private resolved: Partial<Record<string, (...numbers: number[]) => number>> = {}
 
+  /** Nanoseconds that one thread takes for each byte of the largest operand, roughly. */
+  readonly nanosecondsPerByte: number
+
   constructor(readonly name: string) {
+    this.nanosecondsPerByte = nanosecondsPerByte(name)
     families.push(this)
   }
 

@@ -7,7 +7,9 @@ import { sameShape, showShape } from '../core/shape.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
 import { checkTensor } from '../ops/arguments.js'
 import { tensor } from '../ops/creation.js'
+import type { Checkable, Pullback } from './checkable.js'
 import { Layout, type Names, type Part, type Vector } from './layout.js'
+import { gradientAt } from './pull.js'
 
 /** What gradient checks take: a function of tensors that returns one tensor or several, the same for the same inputs. */
 export type DifferentiableFunction = (...inputs: Tensor[]) => Tensor | readonly Tensor[]
@@ -22,7 +24,7 @@ export interface Evaluation {
 }
 
 /** A function at the point where it is checked. The caller's own tensors are only read. */
-export class VectorFunction {
+export class VectorFunction implements Checkable {
   /** The checked inputs: those that have `requiresGrad`. */
   readonly inputs: Layout
   /** The point: the numbers of the checked inputs. */
@@ -60,13 +62,36 @@ export class VectorFunction {
     const leaves = this.inputs
       .split(vector)
       .map((values, i) => tensor(values, { shape: (this.inputs.parts[i] as Part).shape, requiresGrad: true }))
+    const outputs = this.call(leaves)
+    return { leaves, outputs, values: concatenate(outputs, this.outputs.size) }
+  }
+
+  /** Calls the function with the given tensors in place of the checked inputs. */
+  call(checked: readonly Tensor[]): readonly Tensor[] {
     const inputs = [...this.given]
     this.inputs.parts.forEach(({ position }, i) => {
-      inputs[position] = leaves[i] as Tensor
+      inputs[position] = checked[i] as Tensor
     })
     const outputs = callFunction(this.op, this.fn, inputs)
     this.checkOutputs(outputs)
-    return { leaves, outputs, values: concatenate(outputs, this.outputs.size) }
+    return outputs
+  }
+
+  values(at: Vector): Vector {
+    return this.evaluate(at).values
+  }
+
+  /** The derivative by the reverse sweep. */
+  derivative(): Pullback {
+    const evaluation = this.evaluate(this.point)
+    return {
+      mode: 'reverse',
+      values: evaluation.values,
+      cut: this.outputs.parts
+        .map(({ position }) => position)
+        .filter((position) => evaluation.outputs[position]?.requiresGrad === false),
+      pull: (cotangent) => gradientAt(evaluation, cotangent, this.inputs, this.outputs),
+    }
   }
 
   private checkOutputs(outputs: readonly Tensor[]): void {
@@ -147,7 +172,8 @@ function checkedInputs(op: string, given: readonly Tensor[]): number[] {
   return checked
 }
 
-function concatenate(tensors: readonly Tensor[], size: number): Vector {
+/** The numbers of all tensors, `size` in all. */
+export function concatenate(tensors: readonly Tensor[], size: number): Vector {
   const vector = new Float64Array(size)
   let offset = 0
   for (const { data } of tensors) {

@@ -56,7 +56,7 @@ export function gradgradcheck(
     const products = vectorJacobianProduct(results, given.slice(inputs.length), checked, { createGraph: true })
     return products.map((product, i) => product ?? zeros((f.inputs.parts[i] as Part).shape, { dtype: 'float64' }))
   }
-  return check(OP, gradient, [...inputs, ...cotangents], names, settings)
+  return check(OP, OP, new VectorFunction(OP, gradient, [...inputs, ...cotangents], names), names, settings)
 }
 
 /**

@@ -52,7 +52,8 @@ export function roundingOf(values: Vector, h: number, weights: Weights): Vector 
   )
 }
 
-function project(values: Vector, weights: Weights): Vector {
+/** The components compared, of values or differences of all outputs. */
+export function project(values: Vector, weights: Weights): Vector {
   if (weights === null) return values
   let total = 0
   for (let i = 0; i < values.length; i++) total += (weights[i] as number) * (values[i] as number)

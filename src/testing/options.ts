@@ -2,16 +2,20 @@ import { ArgumentError } from '../core/errors.js'
 import { checkOptions } from '../core/options.js'
 import { checkInteger } from '../core/shape.js'
 
-/** Options of the gradient checks. The first three have the defaults of PyTorch's `torch.autograd.gradcheck`. */
+/** Options of the gradient checks. None is needed for a sound answer; `eps` asks for PyTorch's method instead. */
 export interface GradcheckOptions {
   /**
-   * How far an entry is moved to either side; default 1e-6. An absolute distance, whatever the entry's size: for
-   * entries and outputs far from 1, choose about 1e-6 times the distance over which the function changes.
+   * Given: central differences with this one step, an absolute distance whatever the entry's size, as in PyTorch's
+   * `torch.autograd.gradcheck` (whose default is 1e-6). Left out: differences for several steps, chosen by each
+   * entry's size and extrapolated to step 0, with an estimate of their own error.
    */
   readonly eps?: number | undefined
-  /** Absolute part of the tolerance |analytic − numeric| ≤ atol + rtol · |numeric|; default 1e-5. */
+  /**
+   * Absolute part of the tolerance |analytic − numeric| ≤ atol + rtol · |numeric|. Default 1e-5 with `eps`, else what
+   * rounding does to the differences, by the sizes of outputs and inputs.
+   */
   readonly atol?: number | undefined
-  /** Relative part of the tolerance; default 1e-3. */
+  /** Relative part of the tolerance. Default 1e-3 with `eps`, else 1e-6. */
   readonly rtol?: number | undefined
   /**
    * `'full'` compares every entry of the Jacobian. `'sampled'` draws a random cotangent w and compares, for the scalar
@@ -28,10 +32,14 @@ export interface GradcheckOptions {
   readonly seed?: number | undefined
 }
 
+export const OPTION_NAMES = ['eps', 'atol', 'rtol', 'mode', 'samples', 'directions', 'seed']
+
 /** Options as a check uses them. */
 export interface Settings {
-  readonly eps: number
-  readonly atol: number
+  /** Null: extrapolated differences. */
+  readonly eps: number | null
+  /** Null: by rounding. Only where `eps` is null. */
+  readonly atol: number | null
   readonly rtol: number
   /** Null: by size. */
   readonly mode: 'full' | 'sampled' | null
@@ -41,15 +49,17 @@ export interface Settings {
 }
 
 /** The options with their defaults. Throws ArgumentError for values that make no sense. */
-export function settingsFrom(op: string, options: GradcheckOptions): Settings {
-  checkOptions(op, options, ['eps', 'atol', 'rtol', 'mode', 'samples', 'directions', 'seed'])
-  const { eps = 1e-6, atol = 1e-5, rtol = 1e-3, samples = 64, directions = 8, seed = 0 } = options
+export function settingsFrom(op: string, options: GradcheckOptions, names: readonly string[] = OPTION_NAMES): Settings {
+  checkOptions(op, options, names)
+  const eps = options.eps ?? null
+  const atol = options.atol ?? (eps === null ? null : 1e-5)
+  const { rtol = eps === null ? 1e-6 : 1e-3, samples = 64, directions = 8, seed = 0 } = options
   const sampling = options.samples !== undefined || options.directions !== undefined
   const { mode = sampling ? 'sampled' : null } = options
-  if (!(eps > 0 && Number.isFinite(eps))) {
+  if (eps !== null && !(eps > 0 && Number.isFinite(eps))) {
     throw new ArgumentError(`${op}: eps must be a positive number, got ${String(eps)}`)
   }
-  for (const [name, value] of Object.entries({ atol, rtol })) {
+  for (const [name, value] of Object.entries({ atol: atol ?? 0, rtol })) {
     if (!(value >= 0)) throw new ArgumentError(`${op}: ${name} must be a number of at least 0, got ${String(value)}`)
   }
   if (mode !== null && mode !== 'full' && mode !== 'sampled') {

@@ -11,7 +11,7 @@ export type { CloseOptions } from './matchers/close.js'
 export interface TensorMatchers {
   /**
    * Passes where `gradcheck` finds the gradients of the received function right at the point `inputs`; with `.not`,
-   * where it does not. The message is the report.
+   * where it finds them wrong. A check that is too noisy to tell passes neither. The message is the report.
    *
    *     expect((x: Tensor) => x.tanh()).toPassGradcheck([randn([3], { dtype: 'float64', requiresGrad: true })])
    */

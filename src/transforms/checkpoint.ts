@@ -1,13 +1,13 @@
 import { currentCollector, withCollector } from '../autograd/collect.js'
 import { inMode } from '../autograd/modes.js'
 import { GradientError } from '../core/errors.js'
-import type { Segment, TapeNode } from '../core/node.js'
+import { NOTHING_SAVED, type Segment, type TapeNode } from '../core/node.js'
 import { isRecording } from '../core/operation.js'
 import { sameShape, showShape } from '../core/shape.js'
 import { isTensor, type Tensor } from '../core/tensor.js'
 import { tick } from '../memory/arena.js'
 import { disown, own, publicly } from '../memory/scope.js'
-import { type GeneratorState, generatorState, withGenerator } from '../ops/random.js'
+import { type GeneratorState, getGeneratorState, withGenerator } from '../ops/random.js'
 import type { AnyFunction } from './trace.js'
 import { checkFunction } from './tree.js'
 
@@ -53,7 +53,7 @@ function withDropping<Result>(enabled: boolean, fn: () => Result): Result {
 class Recomputation implements Segment {
   restored = false
   private nodes: readonly TapeNode[] = []
-  private readonly generator: GeneratorState = generatorState()
+  private readonly generator: GeneratorState = getGeneratorState()
   private readonly start = tick()
   private readonly tensors: readonly Tensor[]
 
@@ -181,7 +181,7 @@ class Recomputation implements Segment {
 /** Gives up an entry's saved values. */
 function giveUp(node: TapeNode): void {
   const { saved } = node
-  node.saved = []
+  node.saved = NOTHING_SAVED
   for (const tensor of saved) if (tensor !== null) disown(tensor.storage)
 }
 

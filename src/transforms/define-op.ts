@@ -1,4 +1,5 @@
 import { inMode } from '../autograd/modes.js'
+import { handOut } from '../autograd/sweep.js'
 import { isFloating } from '../core/dtype.js'
 import { ArgumentError, DTypeError, GradientError, ShapeError } from '../core/errors.js'
 import { apply, type Operation } from '../core/operation.js'
@@ -85,8 +86,9 @@ export function defineOp<Inputs extends unknown[]>(definition: OpDefinition<Inpu
           attributes.places.map((_, i) => shown(call.input(i))),
         ) as Inputs
         const output = shown(call.output)
-        const given: unknown = publicly(() => definition.vjp(shown(cotangent), { inputs, output }))
-        return productsFrom(name, given, attributes, call.saved as readonly Tensor[])
+        const given = handOut(cotangent)
+        const products: unknown = publicly(() => definition.vjp(given, { inputs, output }))
+        return productsFrom(name, products, attributes, call.saved as readonly Tensor[])
       },
     },
   }

@@ -9,18 +9,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { manualSeed, randn, softmax, tensor } from 'wengert'
 import { MultiHeadAttention } from 'wengert/nn'
 import { drawTile } from '../../examples/satellite-attention/draw-tile.js'
-import { InputError } from '../../examples/satellite-attention/errors.js'
 import type { FixedStructure } from '../../examples/satellite-attention/fixed-structure.js'
-import { attentionWeight } from '../../examples/satellite-attention/format.js'
 import { checkLayer, checkWeights, type LayerCheck } from '../../examples/satellite-attention/gradients.js'
-import { type Image, loadImage } from '../../examples/satellite-attention/image.js'
 import { readOptions } from '../../examples/satellite-attention/options.js'
 import type { RandomWeights } from '../../examples/satellite-attention/random-weights.js'
 import { softmaxRows } from '../../examples/satellite-attention/softmax-row.js'
-import { coloursOf } from '../../examples/satellite-attention/terminal.js'
 import { cutTile, FEATURES, PATCHES, standardisedPatches } from '../../examples/satellite-attention/tile.js'
 import { verdictOf } from '../../examples/satellite-attention/verdict.js'
 import type { Walk } from '../../examples/satellite-attention/walk.js'
+import { InputError } from '../../examples/support/errors.js'
+import { attentionWeight } from '../../examples/support/format.js'
+import { type Image, loadImage } from '../../examples/support/image.js'
+import { coloursOf } from '../../examples/support/terminal.js'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -211,7 +211,7 @@ describe('the whole command', () => {
     }
     expect(html).not.toMatch(/url\(|@import/)
     expect(html).toContain('prefers-color-scheme: dark')
-    const charts = Array.from(document.querySelectorAll('figure:not(.pictures) svg'))
+    const charts = Array.from(document.querySelectorAll('figure > svg'))
     expect(charts).toHaveLength(4)
     for (const chart of charts) {
       expect(chart.querySelector('[aria-label="x-axis label"]')?.textContent).toContain('logarithmic')

@@ -1,4 +1,5 @@
-import { createMemory, instantiate, type Kernels, supportsFusedMultiplyAdd } from '../../src/runtime/instance.js'
+import { supportsFusedMultiplyAdd } from '../../src/runtime/binary.js'
+import { createMemory, instantiate, type Kernels } from '../../src/runtime/instance.js'
 
 /** A kernel instance with a memory of its own, so that kernels are tested without the engine above them. */
 export class Bench {

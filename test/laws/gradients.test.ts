@@ -18,14 +18,16 @@ const points = fc.tuple(randomFunctions, fc.nat(1e6))
 describe('against finite differences', () => {
   test('first derivatives', () => {
     fc.assert(
-      fc.property(points, ([f, seed]) => assertGradcheck(f.call, leavesOf(f, seed))),
+      fc.property(points, ([f, seed]) => assertGradcheck(f.call, leavesOf(f, seed), { atol: 1e-9 })),
       { numRuns: 200 },
     )
   })
 
   test('second derivatives', () => {
+    // Saturated compositions have second derivatives that are less than the rounding of what they are computed from.
+    const options = { atol: 1e-6 }
     fc.assert(
-      fc.property(points, ([f, seed]) => assertGradgradcheck(f.call, leavesOf(f, seed))),
+      fc.property(points, ([f, seed]) => assertGradgradcheck(f.call, leavesOf(f, seed), options)),
       { numRuns: 100 },
     )
   })

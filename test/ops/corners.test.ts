@@ -8,10 +8,11 @@ const dtypes = ['float64', 'float32'] as const
 
 type Function1 = (x: Tensor) => Tensor
 
+const ints = (...values: number[]) => tensor(Int32Array.from(values))
+
 describe.each(dtypes)('%s', (dtype) => {
   const leaf = (values: readonly number[], shape: Shape = [values.length]) =>
     tensor(values, { shape, dtype, requiresGrad: true })
-  const ints = (...values: number[]) => tensor(Int32Array.from(values))
   const tolerance = dtype === 'float64' ? 8 * EPSILON : 8 * 2 ** -23
 
   function expectNumbers(x: Tensor | null, wanted: readonly number[]): void {
@@ -43,60 +44,6 @@ describe.each(dtypes)('%s', (dtype) => {
     gradient.sum().backward()
     expectNumbers(x.grad, wanted)
   }
-
-  describe('a zero cotangent stays zero where the derivative is infinite or NaN', () => {
-    const cases: readonly (readonly [string, Function1, number])[] = [
-      ['sqrt', (x) => x.sqrt(), 0],
-      ['sqrt below 0', (x) => x.sqrt(), -1],
-      ['rsqrt', (x) => x.rsqrt(), 0],
-      ['log', (x) => x.log(), 0],
-      ['log1p', (x) => x.log1p(), -1],
-      ['division', (x) => wengert.div(1, x), 0],
-      ['reciprocal', (x) => x.reciprocal(), 0],
-      ['pow', (x) => x.pow(0.3), 0],
-      ['pow of a negative base', (x) => x.pow(0.3), -1],
-      ['norm', (x) => x.unsqueeze(1).norm({ axis: 1 }), 0],
-      ['std', (x) => wengert.stack([x, x], 1).std({ axis: 1 }), 0],
-      ['exp', (x) => x.square().exp(), 1e30],
-      ['NaN', (x) => x.mul(2), nan],
-      ['silu of NaN', (x) => x.silu(), nan],
-      ['atan2', (x) => wengert.atan2(x, x), 0],
-      ['logaddexp', (x) => wengert.logaddexp(x, x), nan],
-      ['cumprod', (x) => wengert.stack([x, x], 1).cumprod(1).sum({ axis: 1 }), inf],
-      ['prod', (x) => wengert.stack([x, x], 1).prod({ axis: 1 }), inf],
-      ['logsumexp', (x) => wengert.stack([x, x], 1).logsumexp({ axis: 1 }), nan],
-      ['softmax', (x) => wengert.stack([x, x], 1).softmax().sum({ axis: 1 }), nan],
-      ['variance', (x) => wengert.stack([x, x], 1).variance({ axis: 1 }), inf],
-    ]
-    /** The gradient of the good half of fn at a bad and a good point, recorded. */
-    const gradientBeside = (fn: Function1, bad: number, x = leaf([bad, 0.5])) => {
-      wengert
-        .where(tensor([false, true]), fn(x), 0)
-        .sum()
-        .backward(null, { createGraph: true })
-      return { x, gradient: x.grad as Tensor }
-    }
-    test.each(cases)('%s', (_, fn, bad) => {
-      const { x, gradient } = gradientBeside(fn, bad)
-      expect(gradient.data[0]).toBe(0)
-      expect(gradient.data[1]).not.toBeNaN()
-      if (!gradient.requiresGrad) return
-      x.grad = null
-      gradient.sum().backward()
-      if (x.grad !== null) expect((x.grad as Tensor).data[0]).toBe(0)
-    })
-
-    const normalised: readonly (readonly [string, Function1])[] = [
-      ['layerNorm', (x) => wengert.layerNorm(x)],
-      ['rmsNorm', (x) => wengert.rmsNorm(x)],
-    ]
-    test.each(normalised)('%s of a row with NaN, in first order', (_, fn) => {
-      const rows = (x: Tensor) => fn(wengert.stack([x, x.mul(2)], 1)).sum({ axis: 1 })
-      const { gradient } = gradientBeside(rows, nan)
-      expect(gradient.data[0]).toBe(0)
-      expect(gradient.data[1]).not.toBeNaN()
-    })
-  })
 
   test('pow', () => {
     expectAt((x) => x.pow(0), [0, -2, inf, nan], [1, 1, 1, 1], [0, 0, 0, 0])
@@ -212,7 +159,14 @@ describe.each(dtypes)('%s', (dtype) => {
     expectAt((x) => x.softmax(), [-inf, 2], [0, 1], [0, 0])
     const largest = dtype === 'float64' ? Number.MAX_VALUE : 3.4028234663852886e38
     expectAt((x) => x.softmax(), [largest, -largest, largest], [0.5, 0, 0.5], [0, 0, 0])
-    expectNumbers(leaf([inf, 1]).softmax(), [nan, nan])
+    expectAt((x) => x.softmax(), [inf, 1], [1, 0], [0, 0])
+    expectAt((x) => x.softmax().square(), [inf, -inf, inf], [0.25, 0, 0.25], [0, 0, 0])
+    expectAt((x) => x.softmax(), [inf, nan], [nan, nan], [nan, nan])
+    expectSecond((x) => x.softmax().square(), [inf, 1], [0, 0])
+    expectAt((x) => x.logSoftmax(), [inf, 1], [0, -inf], [-1, 1])
+    expectNumbers(leaf([inf, inf, 1]).logSoftmax(), [-Math.LN2, -Math.LN2, -inf])
+    expectAt((x) => x.logSoftmax(), [5], [0], [0])
+    expectNumbers(leaf([largest, -largest]).logSoftmax(), [0, -inf])
   })
 
   test('variance and std over one element', () => {
@@ -401,13 +355,172 @@ describe.each(dtypes)('%s', (dtype) => {
   })
 })
 
-test('sums of ten million float32 values', () => {
+describe('sums of ten million float32 values', () => {
   const count = 1e7
-  const x = wengert.full([count], 0.1)
   const each = Math.fround(0.1)
-  expect(Math.abs(x.sum().item() / (count * each) - 1)).toBeLessThan(2 ** -23)
-  expect(Math.abs(x.mean().item() / each - 1)).toBeLessThan(2 ** -23)
-  expect(Math.abs(x.cumsum(0).at(-1).item() / (count * each) - 1)).toBeLessThan(2 ** -23)
+  const total = count * each
+  const many = () => wengert.full([count], 0.1)
+
+  test('are right to the last digit, wherever they are taken', () => {
+    const x = many()
+    const long = [4, count / 4] as const
+    const found: readonly (readonly [string, number, number])[] = [
+      ['sum', x.sum().item(), total],
+      ['mean', x.mean().item(), each],
+      ['along rows', x.reshape(long).sum({ axis: 1 }).at(1).item(), total / 4],
+      [
+        'along columns',
+        x
+          .reshape([count / 4, 4])
+          .sum({ axis: 0 })
+          .at(1)
+          .item(),
+        total / 4,
+      ],
+      ['cumsum', x.cumsum(0).at(-1).item(), total],
+      ['norm', x.norm().item(), Math.sqrt(count) * each],
+      ['logsumexp', x.logsumexp().item(), Math.log(count) + each],
+      ['softmax', x.softmax().sum().item(), 1],
+      ['mseLoss', wengert.mseLoss(x, wengert.ones([count])).item(), (1 - each) ** 2],
+    ]
+    for (const [name, value, wanted] of found) {
+      expect(Math.abs(value / wanted - 1), `${name}: ${value}`).toBeLessThan(2 ** -23)
+    }
+    const far = tensor(Float32Array.from({ length: count }, (_, i) => 1000 + (i % 2)))
+    expect(far.variance({ correction: 0 }).item()).toBeCloseTo(0.25, 6)
+  })
+
+  test('as products, to a few units in the last place', () => {
+    const x = many()
+    const ones = wengert.ones([count])
+    const products: readonly (readonly [string, number])[] = [
+      ['dot', x.dot(ones).item()],
+      [
+        'matmul',
+        x
+          .reshape([1, count])
+          .matmul(wengert.ones([count, 2]))
+          .at(0, 1)
+          .item(),
+      ],
+      ['einsum', wengert.einsum('i,i->', x, ones).item()],
+      // Not a multiple of the pieces.
+      [
+        'odd',
+        x
+          .slice([1])
+          .dot(ones.slice([1]))
+          .add(each)
+          .item(),
+      ],
+    ]
+    for (const [name, value] of products) {
+      expect(Math.abs(value / total - 1), `${name}: ${value}`).toBeLessThan(2 ** -20)
+    }
+  })
+
+  test('in gradients of what was broadcast, repeated or chosen many times', () => {
+    const x = many()
+    const zero = (shape: Shape) => wengert.zeros(shape, { requiresGrad: true })
+    const first = tensor(new Int32Array(count))
+    const uses: readonly (readonly [string, Tensor, (w: Tensor) => Tensor])[] = [
+      ['a scalar', zero([]), (w) => x.add(w).mul(x)],
+      ['a factor', zero([1]), (w) => x.mul(w)],
+      ['broadcastTo', zero([1]), (w) => w.broadcastTo([count]).mul(x)],
+      ['a weight', zero([1, 1]), (w) => wengert.linear(x.reshape([count, 1]), w)],
+      ['a bias', zero([1]), (w) => wengert.linear(x.reshape([count, 1]), wengert.ones([1, 1]), w).scale(0.1)],
+      ['indexSelect', zero([2]), (w) => w.indexSelect(0, first).scale(0.1)],
+      ['embedding', zero([2, 1]), (w) => wengert.embedding(first, w).scale(0.1)],
+    ]
+    for (const [name, weight, use] of uses) {
+      use(weight).sum().backward()
+      const found = (weight.grad as Tensor).data[0] as number
+      expect(Math.abs(found / total - 1), `${name}: ${found}`).toBeLessThan(2 ** -20)
+    }
+  })
+})
+
+describe('second order and forward mode where the formulas break off', () => {
+  const corners: readonly (readonly [string, Function1, readonly number[]])[] = [
+    ['x to the power 0', (x) => x.pow(0), [0]],
+    ['x to the power x', (x) => x.pow(x), [0]],
+    ['0 to the power y', (y) => wengert.pow(0, y), [0, 1, 2]],
+    ['−2 to the power 3', (x) => x.pow(3), [-2]],
+    ['negative bases', (x) => x.pow(tensor([2, 3, -1, 0], { dtype: x.dtype })), [-2, -3, -4, -5]],
+    ['0 to whole powers', (x) => x.pow(tensor([0, 1, 2, 3], { dtype: x.dtype })), [0, 0, 0, 0]],
+    ['norm', (x) => x.norm(), [0, 0]],
+    ['norms', (x) => x.reshape([2, 2]).norm({ axis: 1 }), [0, 0, 3, 4]],
+    ['std', (x) => x.std(), [2, 2, 2]],
+    ['std of one', (x) => x.std({ correction: 0 }), [2]],
+    ['variance', (x) => x.variance(), [2, 2]],
+    ['max', wengert.max, [1, 1, 0]],
+    ['min over NaN', wengert.min, [1, nan, 0]],
+    ['maximum', (x) => wengert.maximum(x, 1), [1, 1, 0]],
+    ['logsumexp of −∞', (x) => x.logsumexp(), [-inf, -inf]],
+    ['logsumexp of ∞', (x) => x.logsumexp(), [inf, 1, -inf]],
+    ['logaddexp', (x) => wengert.logaddexp(x, -inf), [-inf, 1, inf]],
+    ['softmax of one', (x) => x.softmax(), [3]],
+    ['softmax of ∞', (x) => x.softmax(), [inf, 1]],
+    ['softmax of −∞', (x) => x.softmax(), [-inf, -inf]],
+    ['softmax near the limit', (x) => x.softmax(), [3e38, -3e38, 3e38]],
+    ['logSoftmax', (x) => x.logSoftmax(), [-inf, 1]],
+    ['cumsum', (x) => x.cumsum(0), [0, 0]],
+    ['cumprod', (x) => x.cumprod(0), [0, 2, 0]],
+    ['prod', wengert.prod, [0, 2, 0]],
+    ['prod through one 0', wengert.prod, [0, 2, 3]],
+    ['clamp', (x) => x.clamp({ min: 0, max: 1 }), [0, 1, 0.5]],
+    ['abs', wengert.abs, [0]],
+    ['relu', wengert.relu, [0]],
+    ['atan2', (x) => wengert.atan2(x, 0), [0]],
+    ['cosineSimilarity', (x) => wengert.cosineSimilarity(x, wengert.ones([2], { dtype: x.dtype })), [0, 0]],
+    ['layerNorm', (x) => wengert.layerNorm(x), [3, 3]],
+    ['rmsNorm', (x) => wengert.rmsNorm(x), [0, 0]],
+    ['sort', (x) => wengert.sort(x).values, [1, 1, 0]],
+    ['crossEntropy, confident and wrong', (x) => wengert.crossEntropy(x.reshape([1, 2]), ints(0)), [-1e4, 0]],
+    [
+      'crossEntropy, confident, wrong and smoothed',
+      (x) => wengert.crossEntropy(x.reshape([1, 2]), ints(0), { labelSmoothing: 0.1 }),
+      [-1e4, 0],
+    ],
+    [
+      'crossEntropy, ignored everywhere',
+      (x) => wengert.crossEntropy(x.reshape([1, 2]), ints(-100), { reduction: 'sum' }),
+      [1, 2],
+    ],
+    ['crossEntropy, NaN ignored', (x) => wengert.crossEntropy(x.reshape([2, 2]), ints(-100, 0)), [nan, 2, 1, 2]],
+    ['concat', (x) => wengert.concat([x, x]).square(), [1, 2]],
+    ['matmul', (x) => x.reshape([2, 2]).matmul(x.reshape([2, 2])), [1, 2, 3, 4]],
+    ['where', (x) => wengert.where(tensor([true, false]), x, x).square(), [1, 2]],
+    ['stack', (x) => wengert.stack([x, x, x]).prod({ axis: 0 }), [1, 2]],
+    ['maximum with itself', (x) => wengert.maximum(x, x), [1, 2]],
+    ['linear', (x) => wengert.linear(x.reshape([2, 2]), x.reshape([2, 2]), x.slice([0], [2])), [1, 2, 3, 4]],
+    ['broadcast to nothing', (x) => x.mul(wengert.zeros([0, 2], { dtype: x.dtype })), [1, 2]],
+    ['broadcast over one', (x) => x.reshape([2, 1]).mul(x.reshape([1, 2])), [1, 2]],
+    ['nothing summed', (x) => x.slice([0], [0]).sum(), [1, 2]],
+    ['nothing multiplied', (x) => x.slice([0], [0]).prod(), [1, 2]],
+    ['the norm of nothing', (x) => x.slice([0], [0]).norm(), [1, 2]],
+    ['logsumexp of nothing', (x) => x.slice([0], [0]).logsumexp(), [1, 2]],
+  ]
+  const cases = dtypes.flatMap((dtype) => corners.map(([name, fn, at]) => [name, dtype, fn, at] as const))
+
+  test.each(cases)('%s, %s', (_, dtype, fn, at) => {
+    const x = tensor(at, { dtype })
+    const ones = wengert.onesLike(x)
+    const total = (y: Tensor) => fn(y).sum()
+    const gradient = wengert.grad(total)(x)
+    const second = wengert.hvp(total, x, ones)
+    for (const found of [gradient, second]) expect([...found.data].every(Number.isFinite), String(found)).toBe(true)
+    const unit = dtype === 'float64' ? 1e-12 : 1e-5
+    const expectEqual = (found: Tensor, wanted: Tensor) => {
+      const size = Math.max(1, ...[...wanted.data].map(Math.abs))
+      expect(Math.max(0, ...[...found.sub(wanted).data].map(Math.abs)), `${found} and ${wanted}`).not.toBeGreaterThan(
+        unit * size,
+      )
+    }
+    expectEqual(wengert.jvp(wengert.grad(total), [x], [ones])[1], second)
+    expectEqual(wengert.grad((y: Tensor) => wengert.jvp(total, [y], [ones])[1])(x), second)
+    expectEqual(wengert.jvp(total, [x], [ones])[1], gradient.sum())
+  })
 })
 
 describe.each(dtypes)('fully masked attention rows, %s', (dtype) => {

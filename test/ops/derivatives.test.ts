@@ -302,7 +302,9 @@ add('to', (x) => wengert.mul(wengert.to(x, 'float64'), x), [[2]])
 /** What has no derivative, or is no operation. */
 const OTHERS = new Set(
   `eq ne lt le gt ge logicalAnd logicalOr logicalNot argmax argmin argsort all any detach copy_ arange eye full fullLike
-   linspace oneHot ones onesLike tensor zeros zerosLike manualSeed rand randint randn`.split(/\s+/),
+   linspace oneHot ones onesLike tensor zeros zerosLike manualSeed getGeneratorState setGeneratorState rand randint randn`.split(
+    /\s+/,
+  ),
 )
 
 test('the table has every operation', async () => {

@@ -1,7 +1,8 @@
 // einsum against plain loops over every index, for random equations.
+import { readFileSync } from 'node:fs'
 import fc, { type Arbitrary } from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ArgumentError, einsum, ShapeError, type Tensor, tensor } from 'wengert'
+import { ArgumentError, einsum, ShapeError, type Tensor, tensor, WengertError, zeros } from 'wengert'
 import { assertGradcheck } from 'wengert/testing'
 import { contractionOrder, parseEquation } from '../../src/ops/equation.js'
 import { expectError, expectNear, untyped } from '../support/expectations.js'
@@ -181,5 +182,34 @@ describe('einsum', () => {
     expectError(() => einsum('...,...', m, v), ShapeError, 'einsum', "an axis of '...'", '2 and 3')
     expectError(() => einsum(untyped(m), m), ArgumentError, 'einsum', 'the equation comes first')
     expectError(() => einsum('i', untyped([1])), ArgumentError, 'einsum', 'operand 0', 'an array')
+  })
+})
+
+describe('NumPy', () => {
+  interface Case {
+    readonly equation: string
+    readonly operands?: readonly Dense[]
+    readonly result?: Dense
+    readonly shapes?: readonly (readonly number[])[]
+  }
+  const file = new URL('../fixtures/einsum.json', import.meta.url)
+  const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly Case[] }
+
+  test.each(['float64', 'int32'] as const)('gives the same for hundreds of equations, in %s', (dtype) => {
+    const taken = cases.filter(({ result }) => result !== undefined)
+    expect(taken.length).toBeGreaterThan(300)
+    for (const { equation, operands = [], result } of taken) {
+      const inputs = operands.map(({ shape, data }) => tensor([...data], { shape, dtype }))
+      const found = einsum(equation, ...inputs)
+      expect({ equation, shape: found.shape, data: [...found.add(0).data] }).toEqual({ equation, ...result })
+    }
+  })
+
+  test('refuses the same', () => {
+    const refused = cases.filter(({ result }) => result === undefined)
+    expect(refused.length).toBeGreaterThan(8)
+    for (const { equation, shapes = [] } of refused) {
+      expect(() => einsum(equation, ...shapes.map((shape) => zeros(shape))), equation).toThrow(WengertError)
+    }
   })
 })

@@ -12,6 +12,7 @@ import {
   relu,
   sqrt,
   square,
+  sub,
   sum,
   tensor,
   where,
@@ -34,13 +35,15 @@ describe('a kink is reported with its place and slopes', () => {
         right: 1,
         analytic: 0,
         numeric: 0,
+        numericError: null,
         absoluteError: 0,
         relativeError: 0,
+        verdict: 'right',
         accepted: true,
       },
     ])
     expect(String(report)).toMatch(
-      /not differentiable \(kink\): ∂ output 0 \[1\] \/ ∂ input 0 \[1\]: slopes -1 on the left and 1 on the right, analytic 0: accepted\n {2}Move the point by more than eps/,
+      /not differentiable \(kink\): ∂ output 0 \[1\] \/ ∂ input 0 \[1\]: slopes -1 on the left and 1 on the right, analytic 0: accepted\n {2}Move the point off such places/,
     )
   })
 
@@ -78,7 +81,7 @@ describe('a kink is reported with its place and slopes', () => {
   it('closer than eps to the point', () => {
     for (const part of Array.from({ length: 49 }, (_, i) => (i + 1) / 50)) {
       const distance = part * 1e-6
-      const report = gradcheck((x) => abs(x), [at(distance, -distance)])
+      const report = gradcheck((x) => abs(x), [at(distance, -distance)], { eps: 1e-6 })
       expect(report).toMatchObject({
         ok: true,
         nonDifferentiable: [
@@ -89,8 +92,26 @@ describe('a kink is reported with its place and slopes', () => {
     }
   })
 
+  it('closer to the point than any step that shows something', () => {
+    // The numbers themselves are 1e-14 apart at best: every step that changes them passes the kink.
+    const distance = 2 ** -50
+    const report = gradcheck((x, y) => abs(sub(x, y)), [at(1, 2), at(1 - distance, 2 + distance)])
+    expect(report).toMatchObject({ ok: true, failed: 0 })
+    expect(report.nonDifferentiable.map(({ kind, input, index, accepted }) => [kind, input, index, accepted])).toEqual(
+      [0, 1].flatMap((input) => [0, 1].map((entry) => ['kink', input, [entry], true])),
+    )
+  })
+
   it('and not where it is further away', () => {
-    expect(gradcheck((x) => abs(x), [at(1.1e-6, -1.1e-6)])).toMatchObject({ ok: true, nonDifferentiable: [] })
+    const points = [at(1.1e-6, -1.1e-6)]
+    expect(gradcheck((x) => abs(x), points, { eps: 1e-6 })).toMatchObject({ ok: true, nonDifferentiable: [] })
+    for (const distance of [1e-8, 1e-6, 1e-3, 1]) {
+      expect(gradcheck((x) => abs(x), [at(distance, -distance)])).toMatchObject({ ok: true, nonDifferentiable: [] })
+    }
+    for (const distance of [1e-11, 1e-10, 1e-6, 1e-4, 1e-2]) {
+      const beside = [at(1, 2), at(1 - distance, 2 + distance)]
+      expect(gradcheck((x, y) => abs(sub(x, y)), beside)).toMatchObject({ ok: true, nonDifferentiable: [] })
+    }
   })
 
   it('and not where a smooth function bends sharply', () => {
@@ -113,10 +134,11 @@ describe('a kink is reported with its place and slopes', () => {
 
   it('and fails beside a kink where the gradient is that of the other side', () => {
     const wrong = operation('wrong', (x) => relu(x), [{ saves: [], rule: (g) => mul(g, 0) }])
-    expect(gradcheck((x) => wrong(x), [at(5e-7)])).toMatchObject({
+    expect(gradcheck((x) => wrong(x), [at(5e-7)], { eps: 1e-6 })).toMatchObject({
       ok: false,
       nonDifferentiable: [{ accepted: false }],
     })
+    expect(gradcheck((x) => wrong(x), [at(5e-7)])).toMatchObject({ verdict: 'wrong', nonDifferentiable: [] })
   })
 
   it('only the first three of many in the text', () => {
@@ -182,7 +204,7 @@ describe('outputs that are not finite', () => {
     expect(report.ok).toBe(false)
     expect(report.notes).toEqual([
       expect.stringMatching(
-        /^output 0 \[1\] becomes NaN when input 0 \[1\] is moved by eps: .*choose one further inside/,
+        /^output 0 \[1\] becomes NaN when input 0 \[1\] is moved a little: .*choose one further inside/,
       ),
     ])
   })

@@ -13,7 +13,7 @@ import {
   tanh,
   tensor,
 } from '../../src/index.js'
-import { gradcheck, gradgradcheck } from '../../src/testing/index.js'
+import { checkGrads, gradcheck, gradcheckPlain, gradgradcheck } from '../../src/testing/index.js'
 import { at, fixed, leaf, operation } from './harness.js'
 
 /** Multiplies by 3; the derivative is wrong by `error` at the given entries. */
@@ -24,6 +24,23 @@ function wrongAt(size: number, entries: readonly number[], error: number): (x: T
 }
 
 describe('sampled mode', () => {
+  it('of a function without outputs has nothing to compare', () => {
+    const none = (x: Tensor) => x.slice([0], [0])
+    const x = leaf([3])
+    for (const mode of ['full', 'sampled'] as const) {
+      expect(gradcheck(none, [x], { mode })).toMatchObject({ ok: true, entries: 0, directions: 0, worst: null })
+      expect(checkGrads(none, [x], { mode, order: 2 }).ok).toBe(true)
+    }
+    expect(
+      gradcheckPlain(
+        () => [],
+        () => [0, 0],
+        [1, 2],
+        { mode: 'sampled' },
+      ).ok,
+    ).toBe(true)
+  })
+
   it('compares as many entries and directions as asked for', () => {
     const report = gradcheck((x, y) => mul(x, y), [leaf([50]), leaf([50], 1)], { samples: 7, directions: 3 })
     expect(report).toMatchObject({ ok: true, mode: 'sampled', entries: 14, directions: 3 })

@@ -7,6 +7,8 @@ import {
   detectAnomaly,
   grad,
   jvp,
+  layerNorm,
+  logaddexp,
   type Tensor,
   tensor,
   where,
@@ -56,6 +58,13 @@ describe('an output', () => {
     expect(difference.message).toContain(
       'made NaN at [0, 1] (2 of 2 elements) from input 0: float64 (1, 2) in [1, 1] and 1 infinite',
     )
+  })
+
+  test('but not of what an operation computes on its way', () => {
+    const x = double([3e200, 4e200])
+    expect(detectAnomaly(() => x.norm().item())).toBeCloseTo(5e200, -190)
+    expect(detectAnomaly(() => logaddexp(double(Number.NEGATIVE_INFINITY), 1).item())).toBe(1)
+    expect(anomalyOf(() => layerNorm(double([2, 2]), undefined, undefined, { eps: 0 })).op).toBe('normalise')
   })
 
   test('within a module: the line of the user’s call', () => {

@@ -53,6 +53,18 @@ describe('an operation of one’s own', () => {
     assertGradgradcheck(power, [x, y])
   })
 
+  test('may change the cotangent that it gets in place, and nobody else’s changes', () => {
+    const identity = defineOp({
+      name: 'identity',
+      forward: (x: Tensor) => x.clone(),
+      vjp: (cotangent) => cotangent.copy_(double([5])),
+    })
+    const [x, y] = [double([2], true), double([2], true)]
+    const seed = double([1])
+    identity(x).add(y).backward(seed)
+    expect([x.grad?.toArray(), y.grad?.toArray(), seed.toArray()]).toEqual([[5], [1], [1]])
+  })
+
   test('nests, in forward mode too', () => {
     const x = double(2)
     expect(grad(cube)(x).item()).toBe(12)

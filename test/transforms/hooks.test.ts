@@ -46,6 +46,22 @@ describe('registerHook', () => {
     ])
   })
 
+  test('may change its cotangent in place, and nothing that has the same numbers changes', () => {
+    const set = (g: Tensor) => void g.copy_(double([5]))
+    const [x, y, z] = [double([2], true), double([2], true), double([2], true)]
+    const seed = double([1])
+    for (const leaf of [x, y]) leaf.registerHook(set)
+    // Both operands get the one cotangent that was given.
+    x.add(z).add(y).backward(seed)
+    expect([x, y, z, seed].map((t) => (t === seed ? t : (t.grad as Tensor)).toArray())).toEqual([[5], [5], [1], [1]])
+    // The cotangent that sign passes on is a constant of the library's.
+    const [first, second] = [double([2], true), double([2], true)]
+    first.registerHook(set)
+    first.sign().sum().backward()
+    second.sign().sum().backward()
+    expect([first.grad?.toArray(), second.grad?.toArray()]).toEqual([[5], [0]])
+  })
+
   test('is taken away again, each by itself', () => {
     const x = double(1, true)
     const double_ = (g: Tensor) => g.scale(2)

@@ -1,5 +1,8 @@
 import { type DType, type Shape, type Tensor, tensor, WengertError } from 'wengert'
-import { MultiHeadAttention, type Parameter } from 'wengert/nn'
+import { DataLoader } from 'wengert/data'
+import { MultiHeadAttention, type Parameter, type StateDict } from 'wengert/nn'
+import { loadCheckpoint, saveCheckpoint } from 'wengert/node'
+import { AdamW, type Optimizer } from 'wengert/optim'
 import { gradcheck } from 'wengert/testing'
 
 const dtype: DType = 'float64'
@@ -23,4 +26,13 @@ try {
   if (!(error instanceof WengertError)) throw error
 }
 if (!gradcheck((input) => layer.forward(input), [x]).ok) throw new Error('gradcheck failed')
+for (const batch of new DataLoader([x], { collate: ([item]) => item })) batch?.sum()
+const optimizer: Pick<Optimizer<{ lr: number }>, 'step' | 'zeroGrad'> = new AdamW(layer.parameters(), { lr: 0.1 })
+const before = weight.data
+optimizer.step()
+if (String(before) === String(weight.data)) throw new Error('no step')
+saveCheckpoint('run.safetensors', { step: 1, model: layer.stateDict() })
+const saved = loadCheckpoint<{ step: number; model: StateDict }>('run.safetensors')
+layer.loadStateDict(saved.model)
+if (saved.step !== 1) throw new Error('the checkpoint is another')
 console.log('TypeScript works')

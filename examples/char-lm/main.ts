@@ -1,0 +1,4 @@
+import { main } from '../support/example.js'
+import { charLm } from './char-lm.js'
+
+await main(charLm)

@@ -1,0 +1,4 @@
+import { main } from '../support/example.js'
+import { recall } from './recall.js'
+
+await main(recall)

@@ -1,0 +1,112 @@
+// Where rows stand, told by rotating queries and keys, so that their products depend on the distance alone.
+import { checkFloating } from '../core/dtype.js'
+import { DTypeError, ShapeError } from '../core/errors.js'
+import { composite } from '../core/operation.js'
+import { checkOptions, requireOptions } from '../core/options.js'
+import { checkInteger, sameShape, showShape } from '../core/shape.js'
+import type { Tensor } from '../core/tensor.js'
+import { checkTensor } from '../ops/arguments.js'
+import { add, mul, sub } from '../ops/arithmetic.js'
+import { to } from '../ops/convert.js'
+import { detach } from '../ops/copy.js'
+import { arange, tensor } from '../ops/creation.js'
+import { concat, split, stack, unstack } from '../ops/joining.js'
+import { cos, sin } from '../ops/trigonometric.js'
+import { reshape } from '../ops/views.js'
+import { checkBase, checkDivisible } from './positions.js'
+
+/** Options of `rotary`. */
+export interface RotaryOptions {
+  /** (N,): where each row stands; by default 0, 1, …. Not differentiated. */
+  readonly positions?: Tensor
+  /** β: wavelengths go from 2π to about 2πβ; default 10,000. */
+  readonly base?: number
+}
+
+/** Options of `rotary2d`. */
+export interface Rotary2dOptions {
+  /** Height and width of the grid whose places the rows of x are, row by row. */
+  readonly rows: number
+  readonly columns: number
+  /** β: wavelengths go from 2π to about 2πβ; default 10,000. */
+  readonly base?: number
+}
+
+/**
+ * Rotary position embedding of queries or keys x (…, N, d): the pair (x₂ᵢ, x₂ᵢ₊₁) of the row at position n is turned by
+ * the angle a = n β^(−2i/d),
+ *
+ *     (x₂ᵢ cos a − x₂ᵢ₊₁ sin a,  x₂ᵢ sin a + x₂ᵢ₊₁ cos a)
+ *
+ * A rotation keeps lengths, and the product of a query at m and a key at n depends on m and n through m − n alone.
+ * Angles are computed in float64. Derivative: the rotation back.
+ *
+ * Source: Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", arXiv 2104.09864.
+ *
+ * @throws ShapeError unless x has rows, and positions one number for each; ArgumentError for an odd d; DTypeError unless
+ *   x is floating
+ */
+export function rotary(x: Tensor, options: RotaryOptions = {}): Tensor {
+  checkOptions('rotary', options, ['positions', 'base'])
+  const { positions, base = 10_000 } = options
+  checkRows('rotary', x, 2)
+  checkBase('rotary', base)
+  const count = x.shape[x.ndim - 2] as number
+  if (positions !== undefined) {
+    checkTensor('rotary', positions, 'positions')
+    if (positions.dtype === 'bool') throw new DTypeError('rotary: positions must be numbers, got bool')
+    if (!sameShape(positions.shape, [count])) {
+      throw new ShapeError(`rotary: positions must be (${count},), one for each row, got ${showShape(positions.shape)}`)
+    }
+  }
+  return composite(() => rotate(x, positions ?? arange(count), base))
+}
+
+/**
+ * Rotary position embedding in a grid, x (…, rows · columns, d) row by row: the first half of the features is turned by
+ * `rotary` according to the row, the second half according to the column, so that the product of a query and a key
+ * depends on where they stand through the distances in rows and in columns alone.
+ *
+ * Source: Heo et al., "Rotary Position Embedding for Vision Transformer", arXiv 2403.13298 (axial frequencies).
+ *
+ * @throws ShapeError unless the rows of x fill the grid; ArgumentError unless d is divisible by 4; DTypeError unless x is
+ *   floating
+ */
+export function rotary2d(x: Tensor, options: Rotary2dOptions): Tensor {
+  const op = 'rotary2d'
+  requireOptions(op, options, 'rows: 8, columns: 8')
+  checkOptions(op, options, ['rows', 'columns', 'base'])
+  const { rows, columns, base = 10_000 } = options
+  checkInteger(op, 'rows', rows, 0)
+  checkInteger(op, 'columns', columns, 0)
+  checkRows(op, x, 4)
+  checkBase(op, base)
+  const count = rows * columns
+  if (x.shape[x.ndim - 2] !== count) {
+    throw new ShapeError(
+      `${op}: a grid of ${rows} × ${columns} has ${count} places, but x ${showShape(x.shape)} has ${x.shape[x.ndim - 2]} rows`,
+    )
+  }
+  return composite(() => {
+    const [left, right] = split(x, (x.shape[x.ndim - 1] as number) / 2, -1) as [Tensor, Tensor]
+    const row = tensor(Int32Array.from({ length: count }, (_, n) => Math.floor(n / columns)))
+    const column = tensor(Int32Array.from({ length: count }, (_, n) => n % columns))
+    return concat([rotate(left, row, base), rotate(right, column, base)], -1)
+  })
+}
+
+function rotate(x: Tensor, positions: Tensor, base: number): Tensor {
+  const [count, dim] = x.shape.slice(-2) as [number, number]
+  const frequencies = Float64Array.from({ length: dim / 2 }, (_, i) => base ** ((-2 * i) / dim))
+  const angles = mul(reshape(to(detach(positions), 'float64'), [count, 1]), tensor(frequencies))
+  const [c, s] = [to(cos(angles), x.dtype), to(sin(angles), x.dtype)]
+  const [a, b] = unstack(reshape(x, [...x.shape.slice(0, -1), dim / 2, 2]), -1) as [Tensor, Tensor]
+  return reshape(stack([sub(mul(a, c), mul(b, s)), add(mul(a, s), mul(b, c))], -1), x.shape)
+}
+
+function checkRows(op: string, x: Tensor, divisor: number): void {
+  checkTensor(op, x)
+  checkFloating(op, x.dtype)
+  if (x.ndim < 2) throw new ShapeError(`${op}: x must be (…, N, d), got ${showShape(x.shape)}`)
+  checkDivisible(op, x.shape[x.ndim - 1], divisor)
+}

@@ -1,0 +1,4 @@
+import { shareEverything, useThreads } from './threads.js'
+
+shareEverything()
+useThreads(2)
