@@ -66,6 +66,13 @@ const cases: Readonly<Record<string, () => void>> = {
     const gradient = (x.grad as Tensor).data
     console.log(`  gradient ${gradient[0]} (expected ${1.001 ** 600}), ${resident().toFixed(0)} MB resident`)
   },
+  'attention at N 4096, D 768, H 12, forward and backward (its weights alone would be 805 MB)': () => {
+    const model = new MultiHeadAttention({ embedDim: 768, numHeads: 12 })
+    const x = randn([4096, 768], { requiresGrad: true })
+    model.forward(x).square().mean().backward()
+    const peak = (process.resourceUsage().maxRSS * 1024) / MEGABYTE
+    console.log(`  at most ${peak.toFixed(0)} MB resident, ${resident().toFixed(0)} MB afterwards`)
+  },
 }
 
 if (chosen === undefined) {

@@ -16,8 +16,11 @@ import {
 } from "./tiles";
 
 /** Queries and keys of a block: its scores (32 KiB in f32) and packed operands fit a second-level cache. */
-const QUERY_BLOCK: i32 = 128;
-const KEY_BLOCK: i32 = 128;
+const QUERY_BLOCK: i32 = 120;
+const KEY_BLOCK: i32 = 120;
+
+/** Blocks are a multiple of this, where there are several: whole strips of 4 or 6 rows, and whole panels. */
+const STRIPS: i32 = 24;
 
 const NO_MASK: i32 = 0;
 const BOOL_MASK: i32 = 1;
@@ -119,12 +122,12 @@ function blockSize(count: i32, limit: i32, grain: i32): i32 {
 
 @inline
 function queryBlock(queries: i32): i32 {
-  return min(queries, blockSize(queries, QUERY_BLOCK, 12));
+  return min(queries, blockSize(queries, QUERY_BLOCK, STRIPS));
 }
 
 @inline
 function keyBlock<T>(keys: i32): i32 {
-  return min(keys, blockSize(keys, KEY_BLOCK, TILE_ROW / sizeof<T>()));
+  return min(keys, blockSize(keys, KEY_BLOCK, STRIPS));
 }
 
 /** Bytes of the random numbers for a row of a block. */
@@ -157,29 +160,21 @@ function biasRow<T>(mask: usize, stride: usize, count: i32, kind: i32, out: usiz
   }
 }
 
-/**
- * Turns a row of products, whole vectors of it, into scores, -∞ from `count` on and where the bias is; returns their
- * maximum by lanes, disregarding NaN.
- */
+/** A vector of products as scores: -∞ beyond the first `count` lanes, and where the bias (address 0 for none) is. */
 @inline
-function scoreRow<T>(row: usize, bytes: usize, count: i32, factor: v128, bias: usize): v128 {
+function scoresOf<T>(products: v128, count: i32, factor: v128, bias: usize): v128 {
   const lowest = v128.splat<T>(-<T>Infinity);
-  let maximum = lowest;
-  for (let x: usize = 0; x < bytes; x += 16, count -= lanes<T>()) {
-    let score = v128.mul<T>(v128.load(row + x), factor);
-    if (bias) {
-      // What is forbidden stays so, whatever the score: also where that is NaN.
-      const added = v128.load(bias + x);
-      score = v128.bitselect(lowest, v128.add<T>(score, added), v128.eq<T>(added, lowest));
-    }
-    if (count < lanes<T>()) {
-      const lane = sizeof<T>() == 4 ? i32x4(0, 1, 2, 3) : i32x4(0, 0, 1, 1);
-      score = v128.bitselect(score, lowest, i32x4.lt_s(lane, i32x4.splat(count)));
-    }
-    v128.store(row + x, score);
-    maximum = v128.pmax<T>(maximum, score);
+  let scores = v128.mul<T>(products, factor);
+  if (bias) {
+    // What is forbidden stays so, whatever the score: also where that is NaN.
+    const added = v128.load(bias);
+    scores = v128.bitselect(lowest, v128.add<T>(scores, added), v128.eq<T>(added, lowest));
   }
-  return maximum;
+  if (count < lanes<T>()) {
+    const lane = sizeof<T>() == 4 ? i32x4(0, 1, 2, 3) : i32x4(0, 0, 1, 1);
+    scores = v128.bitselect(scores, lowest, i32x4.lt_s(lane, i32x4.splat(count)));
+  }
+  return scores;
 }
 
 /** Draws the numbers that decide what is dropped of a row of weights from `key` on; returns where they begin. */
@@ -285,7 +280,8 @@ function scaleRow<T>(row: usize, count: i32, factor: v128): void {
 
 /**
  * Turns a block of products Q Kᵀ into weights that lack the factor 1 / sum, in place, and carries the rows' states on;
- * what is in Y is scaled to the new maxima. `seen` keys from `key` on, of which causal queries see fewer.
+ * what is in Y is scaled to the new maxima. `seen` keys from `key` on, of which causal queries see fewer. `bias` is room
+ * for a row of the mask, 0 where there is none.
  */
 function weightRows<T>(
   call: Attention, weights: i32, mask: usize, scores: usize, scoreStride: usize, query: i32, rows: i32,
@@ -296,11 +292,18 @@ function weightRows<T>(
   const kept = v128.splat<T>(<T>call.kept);
   const bytes = paddedBytes<T>(seen);
   for (let r = 0; r < rows; ++r) {
-    if (call.maskKind != NO_MASK && (r == 0 || call.maskRow != 0)) {
+    if (bias && (r == 0 || call.maskRow != 0)) {
       biasRow<T>(mask + <usize>r * call.maskRow, call.maskColumn, seen, call.maskKind, bias);
     }
     const count = call.causal ? min(seen, query + r + 1 - key) : seen;
-    const block = largestLane<T>(scoreRow<T>(scores, bytes, count, factor, call.maskKind != NO_MASK ? bias : 0));
+    // NaN is disregarded here: it survives in the exponentials.
+    let largest = v128.splat<T>(-<T>Infinity);
+    for (let x: usize = 0, left = count; x < bytes; x += 16, left -= lanes<T>()) {
+      const score = scoresOf<T>(v128.load(scores + x), left, factor, bias ? bias + x : 0);
+      v128.store(scores + x, score);
+      largest = v128.pmax<T>(largest, score);
+    }
+    const block = largestLane<T>(largest);
     const state = changetype<RowState>(states);
     const before = <T>state.maximum;
     const maximum = block > before ? block : before;
@@ -357,6 +360,7 @@ function forward<T>(call: Attention, from: i32, to: i32, queryFrom: i32, queryTo
   const valuePanels = keyPanels + panelBytes<T>(keyStep, keyDim);
   const states = valuePanels + panelBytes<T>(valueDim, keyStep);
   const keysSeen = call.causal ? min(keys, queryTo) : keys;
+  const rowBias = call.maskKind != NO_MASK ? bias : 0;
   const masks = call.maskKind != NO_MASK || call.causal || call.dropout > 0;
 
   for (let position = from; position < to; ++position) {
@@ -390,7 +394,7 @@ function forward<T>(call: Attention, from: i32, to: i32, queryFrom: i32, queryTo
         weightRows<T>(
           call, at.weights, mask + <usize>query * call.maskRow + <usize>key * call.maskColumn,
           scores, scoreStride, query, rows, key, seen,
-          states + <usize>(query - queryFrom) * offsetof<RowState>(), target, bias, random,
+          states + <usize>(query - queryFrom) * offsetof<RowState>(), target, rowBias, random,
         );
         if (annihilating) {
           multiplyAnnihilating<T>(
@@ -477,18 +481,18 @@ function cotangentRows<T>(
   const kept = v128.splat<T>(<T>call.kept);
   const bytes = paddedBytes<T>(seen);
   for (let r = 0; r < rows; ++r) {
-    if (call.maskKind != NO_MASK && (r == 0 || call.maskRow != 0)) {
+    if (bias && (r == 0 || call.maskRow != 0)) {
       biasRow<T>(mask + <usize>r * call.maskRow, call.maskColumn, seen, call.maskKind, bias);
     }
     const count = call.causal ? min(seen, query + r + 1 - key) : seen;
-    scoreRow<T>(scores, bytes, count, factor, call.maskKind != NO_MASK ? bias : 0);
     const maximum = v128.load_splat<T>(statistics);
     const inverse = v128.load_splat<T>(statistics, sizeof<T>());
     const sum = v128.load_splat<T>(sums);
     let drawn: usize = 0;
     if (call.dropout > 0 && count > 0) drawn = drawRow(call, weights, query + r, key, count, random);
-    for (let x: usize = 0; x < bytes; x += 16) {
-      const weight = v128.mul<T>(flushedExponential<T>(below<T>(v128.load(scores + x), maximum)), inverse);
+    for (let x: usize = 0, left = count; x < bytes; x += 16, left -= lanes<T>()) {
+      const score = scoresOf<T>(v128.load(scores + x), left, factor, bias ? bias + x : 0);
+      const weight = v128.mul<T>(flushedExponential<T>(below<T>(score, maximum)), inverse);
       const keep = drawn ? keptLanes<T>(drawn + x / sizeof<T>() * 4, dropout) : i64x2(-1, -1);
       v128.store(scores + x, drawn ? v128.and(v128.mul<T>(weight, kept), keep) : weight);
       if (!products) continue;
@@ -511,22 +515,6 @@ function clearRows<T>(matrix: usize, rowStride: usize, rows: i32, columns: i32):
   }
 }
 
-/** C += A · B, where B is packed first unless zeros in A are to annihilate it. */
-function addProduct<T>(
-  annihilating: bool, a: usize, rowStrideA: usize, columnStrideA: usize, b: usize, rowStrideB: usize,
-  columnStrideB: usize, c: usize, rowStrideC: usize, m: i32, n: i32, k: i32, panels: usize, workspace: usize,
-): void {
-  if (annihilating) {
-    multiplyAnnihilating<T>(
-      a, rowStrideA, columnStrideA, b, rowStrideB, columnStrideB, c, rowStrideC, m, n, k, true,
-    );
-    return;
-  }
-  const stride = panelStride(k);
-  packPanels<T>(b, rowStrideB, columnStrideB, panels, stride, n, k);
-  multiplyPacked<T>(a, rowStrideA, columnStrideA, panels, stride, c, rowStrideC, m, n, k, true, workspace);
-}
-
 function backward<T>(
   call: Attention, from: i32, to: i32, queryFrom: i32, queryTo: i32, keyFrom: i32, keyTo: i32, workspace: usize,
 ): void {
@@ -546,9 +534,14 @@ function backward<T>(
   const random = bias + scoreStride;
   const keyPanels = random + RANDOM;
   const valuePanels = keyPanels + panelBytes<T>(keyStep, keyDim);
-  const panels = valuePanels + panelBytes<T>(keyStep, valueDim);
-  const products = panels + panelBytes<T>(max(keyDim, valueDim), max(queryStep, keyStep));
+  const keyRows = valuePanels + panelBytes<T>(keyStep, valueDim);
+  const products = keyRows + panelBytes<T>(keyDim, keyStep);
   const sums = products + block;
+  const queryBytes = panelBytes<T>(keyDim, queryStep);
+  const cotangentBytes = panelBytes<T>(valueDim, queryStep);
+  const queryPanels = sums + (<usize>(queryTo - queryFrom) * sizeof<T>() + 15) & ~15;
+  const cotangentPanels = queryPanels + <usize>((queryTo - queryFrom + queryStep - 1) / queryStep) * queryBytes;
+  const rowBias = call.maskKind != NO_MASK ? bias : 0;
   const masks = call.maskKind != NO_MASK || call.causal || call.dropout > 0;
   const towardsScores = call.dq != 0 || call.dk != 0;
 
@@ -577,9 +570,23 @@ function backward<T>(
     if (call.dq) clearRows<T>(dq + <usize>queryFrom * call.dqRow, call.dqRow, queryTo - queryFrom, keyDim);
     if (call.dk) clearRows<T>(dk + <usize>keyFrom * call.dkRow, call.dkRow, keyTo - keyFrom, keyDim);
     if (call.dv) clearRows<T>(dv + <usize>keyFrom * call.dvRow, call.dvRow, keyTo - keyFrom, valueDim);
+    if (!annihilating) {
+      let at0 = queryPanels;
+      let at1 = cotangentPanels;
+      for (let query = queryFrom; query < queryTo; query += queryStep) {
+        const rows = min(queryStep, queryTo - query);
+        const step = panelStride(rows);
+        if (call.dk) packPanels<T>(q + <usize>query * call.qRow, call.qRow, call.qColumn, at0, step, keyDim, rows);
+        if (call.dv) packPanels<T>(g + <usize>query * call.gRow, call.gRow, call.gColumn, at1, step, valueDim, rows);
+        at0 += queryBytes;
+        at1 += cotangentBytes;
+      }
+    }
     for (let key = keyFrom; key < keyTo; key += keyStep) {
       const width = min(keyStep, keyTo - key);
       const keysHere = k + <usize>key * call.kRow;
+      const widthStride = panelStride(width);
+      if (call.dq && !annihilating) packPanels<T>(keysHere, call.kRow, call.kColumn, keyRows, widthStride, keyDim, width);
       packPanels<T>(keysHere, call.kColumn, call.kRow, keyPanels, keyStride, width, keyDim);
       if (towardsScores) {
         packPanels<T>(
@@ -606,24 +613,51 @@ function backward<T>(
         cotangentRows<T>(
           call, at.weights, mask + <usize>query * call.maskRow + <usize>key * call.maskColumn,
           scores, towardsScores ? products : 0, scoreStride, query, rows, key, seen,
-          statistics + <usize>query * 2 * sizeof<T>(), sums + <usize>(query - queryFrom) * sizeof<T>(), bias, random,
+          statistics + <usize>query * 2 * sizeof<T>(), sums + <usize>(query - queryFrom) * sizeof<T>(), rowBias, random,
         );
+        const weights = scores;
+        const place = <usize>((query - queryFrom) / queryStep);
+        const rowStride = panelStride(rows);
+        const dkHere = dk + <usize>key * call.dkRow;
+        const dvHere = dv + <usize>key * call.dvRow;
+        const dqHere = dq + <usize>query * call.dqRow;
+        if (annihilating) {
+          if (call.dv) {
+            multiplyAnnihilating<T>(
+              weights, sizeof<T>(), scoreStride, cotangents, call.gRow, call.gColumn,
+              dvHere, call.dvRow, seen, valueDim, rows, true,
+            );
+          }
+          if (call.dk) {
+            multiplyAnnihilating<T>(
+              products, sizeof<T>(), scoreStride, queriesHere, call.qRow, call.qColumn,
+              dkHere, call.dkRow, seen, keyDim, rows, true,
+            );
+          }
+          if (call.dq) {
+            multiplyAnnihilating<T>(
+              products, scoreStride, sizeof<T>(), keysHere, call.kRow, call.kColumn,
+              dqHere, call.dqRow, rows, keyDim, seen, true,
+            );
+          }
+          continue;
+        }
         if (call.dv) {
-          addProduct<T>(
-            annihilating, scores, sizeof<T>(), scoreStride, cotangents, call.gRow, call.gColumn,
-            dv + <usize>key * call.dvRow, call.dvRow, seen, valueDim, rows, panels, workspace,
+          multiplyPacked<T>(
+            weights, sizeof<T>(), scoreStride, cotangentPanels + place * cotangentBytes, rowStride,
+            dvHere, call.dvRow, seen, valueDim, rows, true, workspace,
           );
         }
         if (call.dk) {
-          addProduct<T>(
-            annihilating, products, sizeof<T>(), scoreStride, queriesHere, call.qRow, call.qColumn,
-            dk + <usize>key * call.dkRow, call.dkRow, seen, keyDim, rows, panels, workspace,
+          multiplyPacked<T>(
+            products, sizeof<T>(), scoreStride, queryPanels + place * queryBytes, rowStride,
+            dkHere, call.dkRow, seen, keyDim, rows, true, workspace,
           );
         }
         if (call.dq) {
-          addProduct<T>(
-            annihilating, products, scoreStride, sizeof<T>(), keysHere, call.kRow, call.kColumn,
-            dq + <usize>query * call.dqRow, call.dqRow, rows, keyDim, seen, panels, workspace,
+          multiplyPacked<T>(
+            products, scoreStride, sizeof<T>(), keyRows, widthStride,
+            dqHere, call.dqRow, rows, keyDim, seen, true, workspace,
           );
         }
       }
@@ -649,16 +683,18 @@ export function attentionBackward_f64(
   backward<f64>(changetype<Attention>(call), from, to, queryFrom, queryTo, keyFrom, keyTo, workspace);
 }
 
-/** Enough for either pass. */
+/** What the backward pass needs, and more than the forward pass does. */
 @inline
 function workspaceBytes<T>(queries: i32, keys: i32, keyDim: i32, valueDim: i32): usize {
   const queryStep = queryBlock(queries);
   const keyStep = keyBlock<T>(keys);
   const scoreStride = paddedBytes<T>(keyStep);
-  const dim = max(keyDim, valueDim);
-  const panels = max(panelBytes<T>(dim, max(queryStep, keyStep)), panelBytes<T>(keyStep, dim));
-  return PANEL_WORKSPACE + (2 * <usize>queryStep + 1) * scoreStride + <usize>RANDOM + 3 * panels +
-    <usize>queries * offsetof<RowState>() + 16;
+  const queryBlocks = <usize>((queries + queryStep - 1) / queryStep);
+  return PANEL_WORKSPACE + (2 * <usize>queryStep + 1) * scoreStride + <usize>RANDOM +
+    panelBytes<T>(keyStep, keyDim) + panelBytes<T>(keyDim, keyStep) +
+    max(panelBytes<T>(keyStep, valueDim), panelBytes<T>(valueDim, keyStep)) +
+    <usize>queries * offsetof<RowState>() +
+    queryBlocks * (panelBytes<T>(keyDim, queryStep) + panelBytes<T>(valueDim, queryStep));
 }
 
 /** Bytes of scratch memory that the kernels of attention use: a multiple of 16. */
