@@ -1,18 +1,16 @@
 // Speed of operations, of attention and of training steps, each as a share of what the machine can do at best, measured
 // in the same run.
 import { Argument, Command, InvalidArgumentError } from 'commander'
-import { getFusedMultiplyAdd, manualSeed } from 'wengert'
+import { getFusedMultiplyAdd, manualSeed, setThreads } from 'wengert'
 import { measureLimits } from './limits/measure.js'
 import { runSuite } from './suite.js'
 import { elementwiseSuites } from './suites/elementwise.js'
 import { matmulSuites } from './suites/matmul.js'
 import { trainingSuites } from './suites/training.js'
-import { setThreads } from './threads.js'
 
 function threadCount(text: string): number {
   const count = Number(text)
   if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('It must be a whole number of at least 1.')
-  if (count > 1 && setThreads === undefined) throw new InvalidArgumentError('The library computes on one thread only.')
   return count
 }
 
@@ -35,7 +33,7 @@ console.log(
 )
 console.log(`triad of one core: ${bandwidth.memory.toFixed(1)} GB/s in memory, ${bandwidth.cache.toFixed(1)} in caches`)
 
-setThreads?.(threads)
+setThreads(threads)
 manualSeed(1)
 for (const [name, suite] of Object.entries({ ...matmulSuites, ...elementwiseSuites, ...trainingSuites })) {
   if (name.includes(word)) await runSuite(name, suite(), limits, threads)

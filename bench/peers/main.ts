@@ -4,7 +4,6 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
-import { setThreads } from '../threads.js'
 import { type Comparison, compare } from './compare.js'
 import type { Peer } from './peer.js'
 import { record, tables } from './report.js'
@@ -73,8 +72,7 @@ async function enlist(): Promise<{ peers: Peer[]; remarks: string[] }> {
   }
   const chosen = (name: string) => options.peers.includes(name)
   for (const threads of options.threads) {
-    if (threads === 1 || setThreads !== undefined) peers.push(wengertWith(threads))
-    else remarks.push(`wengert computes on one thread only, not on ${threads}`)
+    peers.push(wengertWith(threads))
   }
   if (chosen('torch')) {
     const { pythonWithTorch, torch } = await import('./torch.js')

@@ -1,11 +1,10 @@
 import * as wengert from '../../dist/index.js'
 import { MultiHeadAttention } from '../../dist/nn.js'
 import packageJson from '../../package.json' with { type: 'json' }
-import { setThreads } from '../threads.js'
 import { type Contestant, type Peer, timeOf } from './peer.js'
 import { type Attention, type Input, LEARNING_RATE, type Task } from './works.js'
 
-const { mseLoss, noGrad, tensor } = wengert
+const { mseLoss, noGrad, setThreads, tensor } = wengert
 type Tensor = wengert.Tensor
 
 const load = ({ shape, data }: Input, requiresGrad = false) => tensor(data, { shape, requiresGrad })
@@ -78,7 +77,7 @@ function programOf(task: Task, inputs: readonly Input[]): Program {
 export function wengertWith(threads: number): Peer {
   /** Runs something with this number of threads, started and awake. */
   function threaded<Result>(program: Program, action: () => Result): Result {
-    setThreads?.(threads)
+    setThreads(threads)
     program.run()
     return action()
   }
@@ -90,7 +89,7 @@ export function wengertWith(threads: number): Peer {
       const program = programOf(task, inputs)
       return {
         async outputs() {
-          setThreads?.(threads)
+          setThreads(threads)
           return program.outputs()
         },
         time: async (repetitions) => threaded(program, () => timeOf(repetitions, program.run)),
@@ -98,7 +97,7 @@ export function wengertWith(threads: number): Peer {
       }
     },
     close: () => {
-      setThreads?.(1)
+      setThreads(1)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { addressOf } from '../memory/arena.js'
 import { newStorage } from '../memory/scope.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { isLarge } from '../runtime/threads.js'
+import { isShared } from '../runtime/threads.js'
 import { bytesOf, type DType } from './dtype.js'
 import { type Shape, sizeOf } from './shape.js'
 import { planRows } from './strides.js'
@@ -26,13 +26,13 @@ export function copyStrided(
   if (size === 0) return
   const bytes = bytesOf(dtype)
   const kernel = copy.get(String(bytes))
-  const isShared = isLarge(copy.nanosecondsPerByte * bytes * size)
-  if (fromStrides === null && toStrides === null && !isShared) {
+  const inThreads = isShared(copy.nanosecondsPerByte * bytes * size)
+  if (fromStrides === null && toStrides === null && !inThreads) {
     kernel(from, to, size, 1, 1, 0)
     return
   }
   const walk = planRows(shape, { shape, strides: fromStrides }, { shape, strides: toStrides }, null)
-  if (isShared) {
+  if (inThreads) {
     const operands = [
       { address: from, bytes },
       { address: to, bytes },

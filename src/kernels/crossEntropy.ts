@@ -1,6 +1,6 @@
-// Cross-entropy of the rows of a contiguous [rows, count] array of logits with class numbers, and its backward pass. The
-// target distribution is (1 - smoothing) at the class of the row plus smoothing / count everywhere. Rows whose class is
-// `ignored` give 0.
+// Cross-entropy of the rows of a contiguous [rows, count] array of logits with class numbers, and its backward pass.
+// The target distribution is (1 - smoothing) at the class of the row plus smoothing / count everywhere. Rows whose class
+// is `ignored` give 0.
 import { rowMoment } from "./moment";
 import { loadUpTo, storeUpTo } from "./rest";
 import { lanes, multiplyAdd } from "./simd";
@@ -60,7 +60,12 @@ function crossEntropyBackward<T>(
     const sum = exponentialSum<T>(x, out, count, rowMaximum<T>(x, count));
     const factor = v128.splat<T>(sum == 0 ? 0 : <T>(<f64>cotangent / sum));
     const uniform = v128.splat<T>(<T>((-smoothing / <f64>count) * <f64>cotangent));
-    for (let left = count, offset: usize = 0; left > 0; left -= lanes<T>(), offset += 16) {
+    let left = count;
+    let offset: usize = 0;
+    for (; left >= lanes<T>(); left -= lanes<T>(), offset += 16) {
+      v128.store(out + offset, multiplyAdd<T>(v128.load(out + offset), factor, uniform));
+    }
+    if (left > 0) {
       const power = loadUpTo<T>(out + offset, left, uniform);
       storeUpTo<T>(out + offset, multiplyAdd<T>(power, factor, uniform), left);
     }

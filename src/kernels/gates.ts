@@ -27,17 +27,22 @@ function bounded<T>(op: i32, x: v128): v128 {
 }
 
 /** Whatever the size of the numbers. */
-function vector<T>(op: i32, x: v128): v128 {
-  if (sizeof<T>() == 8 && op == GELU_TANH) return geluTanhOfDoubles(x);
-  x = bounded<T>(op, x);
-  return gate<T>(gated<T>(op, x), exponent<T>(op, x));
+function general<T>(op: i32, x: usize, out: usize, n: i32): void {
+  for (; n > 0; n -= lanes<T>(), x += 16, out += 16) {
+    let value = loadUpTo<T>(x, n, i64x2.splat(0));
+    if (sizeof<T>() == 8 && op == GELU_TANH) value = geluTanhOfDoubles(value);
+    else {
+      value = bounded<T>(op, value);
+      value = gate<T>(gated<T>(op, value), exponent<T>(op, value));
+    }
+    storeUpTo<T>(out, value, n);
+  }
 }
 
 function map<T>(op: i32, x: usize, out: usize, n: i32): void {
-  while (n > 0) {
-    let rest = 0;
-    if (sizeof<T>() == 4 && n >= 16) {
-      // Sixteen floats at once share what is loaded of constants, and overlap.
+  if (sizeof<T>() == 4) {
+    // Sixteen floats at once share what is loaded of constants, and overlap.
+    for (; n >= 16; n -= 16, x += 64, out += 64) {
       const a = v128.load(x);
       const b = v128.load(x, 16);
       const c = v128.load(x, 32);
@@ -55,17 +60,10 @@ function map<T>(op: i32, x: usize, out: usize, n: i32): void {
         v128.store(out, second, 16);
         v128.store(out, third, 32);
         v128.store(out, fourth, 48);
-        n -= 16;
-        x += 64;
-        out += 64;
-        continue;
-      }
-      rest = n - 16;
-    }
-    for (; n > rest; n -= lanes<T>(), x += 16, out += 16) {
-      storeUpTo<T>(out, vector<T>(op, loadUpTo<T>(x, n, i64x2.splat(0))), n);
+      } else general<T>(op, x, out, 16);
     }
   }
+  if (n > 0) general<T>(op, x, out, n);
 }
 
 export function sigmoid_f32(x: usize, out: usize, n: i32): void {

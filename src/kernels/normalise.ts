@@ -80,7 +80,23 @@ function average<T>(g: usize, x: usize, weight: usize, count: i32, centred: i32)
   let second = first;
   let firstProduct = first;
   let secondProduct = first;
-  for (let left = count, offset: usize = 0; left > 0; left -= lanes<T>(), offset += 16) {
+  let left = count;
+  let offset: usize = 0;
+  if (sizeof<T>() == 4) {
+    for (; left >= 8; left -= 8, offset += 32) {
+      // Two vectors share one entry into the running sums.
+      const h = cotangent<T>(g, weight, offset, 4);
+      const other = cotangent<T>(g, weight, offset + 16, 4);
+      const part = annihilate<T>(h, normal<T>(v128.load(x + offset)));
+      const product = v128.add<T>(part, annihilate<T>(other, normal<T>(v128.load(x + offset, 16))));
+      const sum = v128.add<T>(h, other);
+      secondProduct = addToSecond<T>(secondProduct, firstProduct, product);
+      firstProduct = addToFirst<T>(firstProduct, product);
+      second = addToSecond<T>(second, first, sum);
+      first = addToFirst<T>(first, sum);
+    }
+  }
+  for (; left > 0; left -= lanes<T>(), offset += 16) {
     const h = cotangent<T>(g, weight, offset, left);
     const product = annihilate<T>(h, normal<T>(loadUpTo<T>(x + offset, left, i64x2(0, 0))));
     secondProduct = addToSecond<T>(secondProduct, firstProduct, product);
@@ -130,7 +146,12 @@ function normaliseProduct<T>(g: usize, x: usize, out: usize, rows: i32, count: i
   const zero = i64x2(0, 0);
   for (; rows > 0; rows--) {
     analyse<T>(x, count, eps, centred);
-    for (let left = count, offset: usize = 0; left > 0; left -= lanes<T>(), offset += 16) {
+    let left = count;
+    let offset: usize = 0;
+    for (; left >= lanes<T>(); left -= lanes<T>(), offset += 16) {
+      v128.store(out + offset, annihilate<T>(v128.load(g + offset), normal<T>(v128.load(x + offset))));
+    }
+    if (left > 0) {
       const y = normal<T>(loadUpTo<T>(x + offset, left, zero));
       storeUpTo<T>(out + offset, annihilate<T>(loadUpTo<T>(g + offset, left, zero), y), left);
     }

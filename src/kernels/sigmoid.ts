@@ -44,7 +44,8 @@ export function ordinaryGate<T>(x: v128, z: v128): v128 {
   return v128.div<T>(x, v128.add<T>(scalar<T>(ONE), ordinaryExponential<T>(opposite<T>(z))));
 }
 
-/** x / (1 + e^-z) for z not below -154 (f32) or -775 (f64); one function for all that need it, for the sake of size. */
+/** x / (1 + e^-z) for z not below -154 (f32) or -775 (f64). */
+@inline
 export function gate<T>(x: v128, z: v128): v128 {
   const isLow = isBelowOrdinary<T>(z);
   const low = unscale<T>(v128.mul<T>(x, scaledExponential<T>(z)));

@@ -42,12 +42,26 @@ function product<T>(op: i32, g: v128, x: v128): v128 {
   return v128.and(v128.mul<T>(g, slope<T>(op, x)), v128.ne<T>(g, zero));
 }
 
-@inline
-function map<T>(op: i32, g: usize, x: usize, out: usize, n: i32): void {
+/** Any of them, whatever the number; one for each type, for the sake of size. */
+function general<T>(op: i32, g: usize, x: usize, out: usize, n: i32): void {
   const zero = i64x2.splat(0);
   for (; n > 0; n -= lanes<T>(), g += 16, x += 16, out += 16) {
     storeUpTo<T>(out, product<T>(op, loadUpTo<T>(g, n, zero), loadUpTo<T>(x, n, zero)), n);
   }
+}
+
+@inline
+function map<T>(op: i32, g: usize, x: usize, out: usize, n: i32): void {
+  if (sizeof<T>() == 4 || op <= TANH) {
+    // Two vectors share what is loaded of constants, and overlap.
+    for (; n >= 2 * lanes<T>(); n -= 2 * lanes<T>(), g += 32, x += 32, out += 32) {
+      const first = product<T>(op, v128.load(g), v128.load(x));
+      const second = product<T>(op, v128.load(g, 16), v128.load(x, 16));
+      v128.store(out, first);
+      v128.store(out, second, 16);
+    }
+  }
+  if (n > 0) general<T>(op, g, x, out, n);
 }
 
 /** softplus, silu and geluTanh in one body, for the sake of size. */

@@ -2,8 +2,9 @@
 // cotangents. `out` may be the same memory as an input.
 import { addToFirst, addToSecond, total } from "./accumulator";
 import { flushedExponential, isBelowOrdinary, ordinaryExponential } from "./exponential";
-import { loadUpTo, storeUpTo } from "./rest";
+import { rowMoment } from "./moment";
 import { logarithm } from "./reproducible";
+import { loadUpTo, storeUpTo } from "./rest";
 import { lanes } from "./simd";
 
 /** The largest number of a row in all lanes, but 0 if that is -∞. NaN is disregarded. */
@@ -152,8 +153,7 @@ function product<T>(a: usize, b: usize): v128 {
 /** out = a ⊙ (g - Σ g a) for the output a. */
 function softmaxBackward<T>(cotangent: usize, output: usize, out: usize, rows: i32, count: i32): void {
   const zero = i64x2(0, 0);
-  const size = <usize>count * sizeof<T>();
-  for (; rows > 0; rows--, cotangent += size, output += size, out += size) {
+  for (; rows > 0; rows--) {
     let first = zero;
     let second = zero;
     let left = count;
@@ -176,31 +176,47 @@ function softmaxBackward<T>(cotangent: usize, output: usize, out: usize, rows: i
       first = addToFirst<T>(first, summand);
     }
     const sum = v128.splat<T>(<T>total<T>(first, second));
-    for (let left = count, offset: usize = 0; left > 0; left -= lanes<T>(), offset += 16) {
-      const g = loadUpTo<T>(cotangent + offset, left, zero);
-      const a = loadUpTo<T>(output + offset, left, zero);
-      storeUpTo<T>(out + offset, annihilate<T>(a, v128.sub<T>(g, sum)), left);
+    left = count;
+    for (; left >= lanes<T>(); left -= lanes<T>(), cotangent += 16, output += 16, out += 16) {
+      v128.store(out, annihilate<T>(v128.load(output), v128.sub<T>(v128.load(cotangent), sum)));
     }
+    if (left > 0) {
+      const a = loadUpTo<T>(output, left, zero);
+      storeUpTo<T>(out, annihilate<T>(a, v128.sub<T>(loadUpTo<T>(cotangent, left, zero), sum)), left);
+    }
+    cotangent += <usize>left * sizeof<T>();
+    output += <usize>left * sizeof<T>();
+    out += <usize>left * sizeof<T>();
   }
+}
+
+/** g - e^y sum */
+@inline
+function withoutShare<T>(g: v128, y: v128, sum: v128): v128 {
+  return v128.sub<T>(g, annihilate<T>(flushedExponential<T>(y), sum));
 }
 
 /** out = g - e^y Σ g for the output y. */
 function logSoftmaxBackward<T>(cotangent: usize, output: usize, out: usize, rows: i32, count: i32): void {
   const zero = i64x2(0, 0);
-  const size = <usize>count * sizeof<T>();
-  for (; rows > 0; rows--, cotangent += size, output += size, out += size) {
-    let first = zero;
-    let second = zero;
-    for (let left = count, offset: usize = 0; left > 0; left -= lanes<T>(), offset += 16) {
-      const g = loadUpTo<T>(cotangent + offset, left, zero);
-      second = addToSecond<T>(second, first, g);
-      first = addToFirst<T>(first, g);
+  for (; rows > 0; rows--) {
+    const sum = v128.splat<T>(<T>rowMoment<T>(false, cotangent, count, 0));
+    let left = count;
+    if (sizeof<T>() == 4) {
+      for (; left >= 8; left -= 8, cotangent += 32, output += 32, out += 32) {
+        const first = withoutShare<T>(v128.load(cotangent), v128.load(output), sum);
+        const second = withoutShare<T>(v128.load(cotangent, 16), v128.load(output, 16), sum);
+        v128.store(out, first);
+        v128.store(out, second, 16);
+      }
     }
-    const sum = v128.splat<T>(<T>total<T>(first, second));
-    for (let left = count, offset: usize = 0; left > 0; left -= lanes<T>(), offset += 16) {
-      const g = loadUpTo<T>(cotangent + offset, left, zero);
-      const power = flushedExponential<T>(loadUpTo<T>(output + offset, left, zero));
-      storeUpTo<T>(out + offset, v128.sub<T>(g, annihilate<T>(power, sum)), left);
+    for (; left > 0; left -= lanes<T>()) {
+      const g = loadUpTo<T>(cotangent, left, zero);
+      storeUpTo<T>(out, withoutShare<T>(g, loadUpTo<T>(output, left, zero), sum), left);
+      const step = <usize>min(left, lanes<T>()) * sizeof<T>();
+      cotangent += step;
+      output += step;
+      out += step;
     }
   }
 }

@@ -1,5 +1,5 @@
 // Elementwise functions of one operand. Input and output are contiguous and may be the same memory.
-import { errorFunction, gelu } from "./erf";
+import { errorFunction, gelu, geluOfSixteen } from "./erf";
 import { areOrdinary, exponential, exponentialMinusOne, ordinaryExponential } from "./exponential";
 import { logarithm, logarithmOnePlus } from "./logarithm";
 import { softplus } from "./sigmoid";
@@ -68,20 +68,7 @@ function sign<T>(x: v128): v128 {
   return v128.bitselect(v128.or(one, v128.xor(x, magnitude)), x, v128.gt<T>(magnitude, i64x2.splat(0)));
 }
 
-/** Four vectors at a time share what is loaded of constants, and overlap. */
-@inline
-function geluOfSixteen(x: usize, out: usize): void {
-  const a = gelu<f32>(v128.load(x));
-  const b = gelu<f32>(v128.load(x, 16));
-  const c = gelu<f32>(v128.load(x, 32));
-  const d = gelu<f32>(v128.load(x, 48));
-  v128.store(out, a);
-  v128.store(out, b, 16);
-  v128.store(out, c, 32);
-  v128.store(out, d, 48);
-}
-
-/** The same for the exponential function; whether the sizes of the numbers allowed it. */
+/** e^x of sixteen floats, which share what is loaded of constants, and overlap; whether their sizes allowed it. */
 @inline
 function exponentialOfSixteen(x: usize, out: usize): bool {
   const a = v128.load(x);
@@ -100,6 +87,13 @@ function exponentialOfSixteen(x: usize, out: usize): bool {
   return true;
 }
 
+/** Any function of any numbers; one for each type, for the sake of size. */
+function general<T>(op: i32, x: usize, out: usize, n: i32): void {
+  for (; n > 0; n -= lanes<T>(), x += 16, out += 16) {
+    storeUpTo<T>(out, vector<T>(op, loadUpTo<T>(x, n, i64x2.splat(0))), n);
+  }
+}
+
 @inline
 function map<T>(op: i32, x: usize, out: usize, n: i32): void {
   if (op <= ROUND) {
@@ -112,28 +106,19 @@ function map<T>(op: i32, x: usize, out: usize, n: i32): void {
       x += 32;
       out += 32;
     }
-  }
-  if (sizeof<T>() == 4 && op == GELU) {
-    for (; n >= 16; n -= 16, x += 64, out += 64) geluOfSixteen(x, out);
-  }
-  while (n > 0) {
-    let rest = 0;
-    if (sizeof<T>() == 4 && op == EXP && n >= 16) {
-      if (exponentialOfSixteen(x, out)) {
-        n -= 16;
-        x += 64;
-        out += 64;
-        continue;
+  } else if (sizeof<T>() == 4) {
+    // Speed is asked for.
+    if (op == GELU) {
+      for (; n >= 16; n -= 16, x += 64, out += 64) geluOfSixteen(x, out);
+    } else if (op == EXP) {
+      for (; n >= 16; n -= 16, x += 64, out += 64) {
+        if (!exponentialOfSixteen(x, out)) general<T>(op, x, out, 16);
       }
-      rest = n - 16;
-    }
-    for (; n > rest; n -= lanes<T>()) {
-      const result = vector<T>(op, loadUpTo<T>(x, n, i64x2.splat(0)));
-      storeUpTo<T>(out, result, n);
-      x += 16;
-      out += 16;
+    } else {
+      for (; n >= lanes<T>(); n -= lanes<T>(), x += 16, out += 16) v128.store(out, vector<T>(op, v128.load(x)));
     }
   }
+  if (n > 0) general<T>(op, x, out, n);
 }
 
 export function neg_f32(x: usize, out: usize, n: i32): void {

@@ -4,7 +4,7 @@
 import { ArgumentError, showValue, ThreadError } from '../core/errors.js'
 import { supportsFusedMultiplyAdd } from './binary.js'
 import { availableParallelism, canStart, maySleep, startWorker, type Worker } from './host.js'
-import { compile, isShared } from './instance.js'
+import { compile, isShared as isSharedMemory } from './instance.js'
 import * as job from './job.js'
 import { blockAddress, getFusedMultiplyAdd, type KernelFamily, kernels, memory } from './kernels.js'
 
@@ -45,7 +45,7 @@ interface Crew {
 
 const state = {
   /** Whether threads can be had, as far as is known. */
-  available: isShared(memory) && canStart(),
+  available: isSharedMemory(memory) && canStart(),
   threads: 1,
   crew: null as Crew | null,
   nextPlace: 0,
@@ -166,7 +166,7 @@ function ended(crew: Crew, place: number, reason: string): void {
  *
  * @throws ThreadError where a worker has ended since
  */
-export function isLarge(nanoseconds: number): boolean {
+export function isShared(nanoseconds: number): boolean {
   return nanoseconds >= tuning.threshold && state.threads > 1 && areReady(nanoseconds)
 }
 
@@ -220,7 +220,7 @@ export interface Divisible {
 }
 
 /**
- * Calls a kernel for all of the work, in pieces that threads share, where `isLarge` holds. Results must not depend on
+ * Calls a kernel for all of the work, in pieces that threads share, where `isShared` holds. Results must not depend on
  * where pieces end, for that depends on the number of threads. Returns when all are done.
  *
  * @throws ThreadError where a thread that took part failed or vanished

@@ -1,6 +1,7 @@
 // Comparison with extrapolated differences, which know their own error.
+import { agree, Candidate, type Finding, isFlat, leastChange, type Table } from './candidate.js'
 import { type Comparison, EdgeWatch, isBetween, type Kind, type Setting } from './comparison.js'
-import { type Extrapolated, extrapolate, extrapolateSides, type Level } from './extrapolation.js'
+import { extrapolate, extrapolateSides, type Level } from './extrapolation.js'
 import type { Vector } from './layout.js'
 import { classify, type Line, project, type Quotients, quotientsOf, slopesAlong } from './numeric.js'
 import type { Along, Side } from './side.js'
@@ -49,9 +50,6 @@ function roundingOver(step: number, size: number): number {
 export function roundingWithin(scale: number, size: number): number {
   return roundingOver(FIRST_STEP * scale, size)
 }
-
-/** Differences for one distance. */
-type Table = Level[]
 
 export class ExtrapolatedDifferences implements Comparison {
   private readonly edge: EdgeWatch
@@ -263,66 +261,6 @@ interface Shape {
 }
 
 const SMOOTH: Shape = { kind: 'smooth', steps: null }
-
-/** A derivative as a table tells it. */
-interface Finding extends Extrapolated {
-  /** The table's first step. */
-  readonly step: number
-  /** Whether no bit of the values has changed. */
-  readonly flat: boolean
-}
-
-/** That of a whole table, and of its halves. */
-interface WholeFinding extends Finding {
-  readonly halves: readonly Finding[]
-}
-
-function isFlat(table: Table, component: number): boolean {
-  return table.every(({ slopes }) => slopes.left[component] === 0 && slopes.right[component] === 0)
-}
-
-/** The least change of a value that was seen; 0 where there was none. */
-function leastChange(tables: readonly Table[], component: number): number {
-  const changes = tables
-    .flat()
-    .flatMap(({ step, slopes }) =>
-      [slopes.left, slopes.right].map((side) => Math.abs(step * (side[component] as number))),
-    )
-    .filter((change) => change > 0)
-  return changes.length === 0 ? 0 : Math.min(...changes)
-}
-
-function agree(a: Finding, b: Finding): boolean {
-  return errorBetween(a.value, b.value) <= SAFETY * (a.error + b.error)
-}
-
-/** A component whose derivative is not plainly right. */
-class Candidate {
-  /** By the tables, in their order. */
-  readonly found: WholeFinding[] = []
-  settled = false
-
-  constructor(
-    readonly component: number,
-    readonly analytic: number,
-    /** The largest derivative towards the same input. */
-    readonly largest: number,
-  ) {}
-
-  /**
-   * The finding with the least error among those that no finer steps contradict. Steps so short that no bit of the
-   * output changes tell less than longer ones.
-   */
-  best(): Finding {
-    const converged = this.found.filter((finding) => finding.converged)
-    const moving = converged.filter(({ flat }) => !flat)
-    const isRefuted = (finding: Finding) => moving.some((other) => other.step < finding.step && !agree(finding, other))
-    const standing = moving.filter((finding) => !isRefuted(finding))
-    const finite = this.found.filter(({ value }) => Number.isFinite(value))
-    const eligible = [standing, converged, finite, this.found].find(({ length }) => length > 0) as readonly Finding[]
-    return eligible.reduce((a, b) => (b.error < a.error ? b : a))
-  }
-}
 
 /** Whether slopes left and right differ as those at a kink or a jump, rather than both being large. */
 function isBroken([, , { left, right }]: readonly [Quotients, Quotients, Quotients]): boolean {

@@ -16,10 +16,12 @@ const names = {
  *
  * extrapolated from several steps h to h = 0 (Ridders' method), which gives an estimate of the numeric derivative's own
  * error. The steps go by the size of each entry, so inputs of 1e-8 and 1e8 need no tuning. With that estimate there are
- * three verdicts: a derivative is right; wrong, where neither tolerance nor estimate explain the difference; or too noisy
- * to say, where the numeric derivative is not known to the tolerance, because `fn` is computed with errors larger than
- * rounding (measured by sixth differences). A report says how many digits the numeric derivatives have. With `eps`,
- * there is one step h = eps instead, no estimate, and PyTorch's tolerances.
+ * three verdicts: a derivative is right; wrong, where steps of several lengths agree on another one, and neither
+ * tolerance nor estimate explain the difference; or too noisy to say, where the numeric derivative is not known to the
+ * tolerance, because `fn` is computed with errors larger than rounding (measured by sixth differences), or changes over
+ * less than the steps. Derivatives of saturated functions that rounding hides are right where they are below 1e-10. A
+ * report says how many digits the numeric derivatives have. With `eps`, there is one step h = eps instead, no estimate,
+ * and PyTorch's tolerances.
  *
  * Compared is every pair of an input entry and an output entry, or, where inputs and outputs have more than 4,096 entries
  * together (or on demand, see `mode`), for a seeded sample: some entries and some random directional derivatives of
