@@ -47,6 +47,10 @@ const NANOSECONDS: Readonly<Record<string, number>> = {
   prod: 0.2,
   argmax: 0.3,
   argmin: 0.3,
+  // Updates of parameters.
+  adam: 0.3,
+  rmsprop: 0.3,
+  sgd: 0.12,
   // Random numbers.
   randomUniform: 0.5,
   randomNormal: 2.9,
