@@ -1,7 +1,7 @@
 import { addressOf } from '../memory/arena.js'
 import { newStorage } from '../memory/scope.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { isLarge } from '../runtime/threads.js'
+import { isShared } from '../runtime/threads.js'
 import { bytesOf, type DType } from './dtype.js'
 import { type Shape, sizeOf } from './shape.js'
 import { planRows } from './strides.js'
@@ -26,7 +26,7 @@ export function copyStrided(
   if (size === 0) return
   const bytes = bytesOf(dtype)
   const kernel = copy.get(String(bytes))
-  const inThreads = isLarge(copy.nanosecondsPerByte * bytes * size)
+  const inThreads = isShared(copy.nanosecondsPerByte * bytes * size)
   if (fromStrides === null && toStrides === null && !inThreads) {
     kernel(from, to, size, 1, 1, 0)
     return

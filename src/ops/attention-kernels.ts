@@ -7,7 +7,7 @@ import { addressOf } from '../memory/arena.js'
 import { heap } from '../memory/heap.js'
 import { newStorage } from '../memory/scope.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { getThreads, inPieces, isLarge } from '../runtime/threads.js'
+import { getThreads, inPieces, isShared } from '../runtime/threads.js'
 import type { GeneratorState } from './random.js'
 import { simplify } from './views.js'
 
@@ -205,7 +205,7 @@ export function attentionForward(operands: AttentionOperands, settings: Attentio
   const y = emptyLike(q, settings.batch, queries, v.shape[v.ndim - 1] as number)
   const result = { y, statistics: empty(q.dtype, [...settings.batch, queries, 2]) }
   const nanoseconds = costOf(operands, settings, 2)
-  const inThreads = isLarge(nanoseconds)
+  const inThreads = isShared(nanoseconds)
   const participants = { operands, result, cotangent: null, products: NO_PRODUCTS }
   const call = new CallBlock(participants, settings, inThreads ? getThreads() : 1)
   const { address, positions, workspace, workspaceSize } = call
@@ -248,7 +248,7 @@ export function attentionBackward(
     v: wanted.v ? productOf(operands.v) : null,
   }
   const nanoseconds = costOf(operands, settings, 5)
-  const inThreads = isLarge(nanoseconds)
+  const inThreads = isShared(nanoseconds)
   const call = new CallBlock({ operands, result, cotangent, products }, settings, inThreads ? getThreads() : 1)
   const { address, positions, queries, keys, workspace, workspaceSize } = call
   const suffix = suffixOf(cotangent.dtype)

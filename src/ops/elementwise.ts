@@ -9,7 +9,7 @@ import { isTensor, type Tensor } from '../core/tensor.js'
 import { walkInPieces } from '../core/walk-pieces.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { isLarge } from '../runtime/threads.js'
+import { isShared } from '../runtime/threads.js'
 import { checkTensor, constant, type Operand, weakScalar } from './arguments.js'
 import { to } from './convert.js'
 import { mapBoth, mapElements } from './pieces.js'
@@ -144,7 +144,7 @@ function walkBoth(family: KernelFamily, a: Tensor, b: Tensor, out: Tensor): Tens
   const first = addressOf(a.storage)
   const second = addressOf(b.storage)
   const bytes = bytesOf(a.dtype)
-  if (isLarge(family.nanosecondsPerByte * bytes * n)) {
+  if (isShared(family.nanosecondsPerByte * bytes * n)) {
     const operands = [
       { address: first, bytes },
       { address: second, bytes },

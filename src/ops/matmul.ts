@@ -16,7 +16,7 @@ import { Tensor } from '../core/tensor.js'
 import { layoutFits } from '../core/walk-pieces.js'
 import { addressOf, workspaceAddress } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { isLarge } from '../runtime/threads.js'
+import { isShared } from '../runtime/threads.js'
 import { checkTensor } from './arguments.js'
 import { add } from './arithmetic.js'
 import { to } from './convert.js'
@@ -143,7 +143,7 @@ function multiply(a: Tensor, b: Tensor, transposeA: boolean, transposeB: boolean
   const columnA = strideFromEnd(a, transposeA ? 2 : 1)
   const rowB = strideFromEnd(b, transposeB ? 1 : 2)
   const columnB = strideFromEnd(b, transposeB ? 2 : 1)
-  if (isLarge(costOf(a.dtype, out.storage.length, inner)) && layoutFits(layout)) {
+  if (isShared(costOf(a.dtype, out.storage.length, inner)) && layoutFits(layout)) {
     const places = { a: first, b: second, out: target, layout }
     const strides = { rowA, columnA, rowB, columnB, rowOut }
     multiplyInPieces(product, a.dtype, { ...places, rows, columns, inner, ...strides })

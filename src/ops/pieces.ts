@@ -3,7 +3,7 @@ import { bytesOf, suffixOf } from '../core/dtype.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import type { KernelFamily } from '../runtime/kernels.js'
-import { ELEMENTS, inPieces, isLarge } from '../runtime/threads.js'
+import { ELEMENTS, inPieces, isShared } from '../runtime/threads.js'
 
 /** Fills `out` by a kernel `(x, out, count)`; both are contiguous. */
 export function mapElements(family: KernelFamily, suffix: string, x: Tensor, out: Tensor): void {
@@ -12,7 +12,7 @@ export function mapElements(family: KernelFamily, suffix: string, x: Tensor, out
   const to = addressOf(out.storage)
   const bytes = bytesOf(x.dtype)
   const nanoseconds = family.nanosecondsPerByte * bytes * length
-  if (isLarge(nanoseconds)) {
+  if (isShared(nanoseconds)) {
     const outBytes = bytesOf(out.dtype)
     inPieces(family, suffix, {
       units: length,
@@ -32,7 +32,7 @@ export function mapBoth(family: KernelFamily, g: Tensor, x: Tensor, out: Tensor)
   const suffix = suffixOf(x.dtype)
   const bytes = bytesOf(x.dtype)
   const nanoseconds = family.nanosecondsPerByte * bytes * length
-  if (isLarge(nanoseconds)) {
+  if (isShared(nanoseconds)) {
     inPieces(family, suffix, {
       units: length,
       multiple: ELEMENTS,
@@ -53,7 +53,7 @@ export function mapPairs(family: KernelFamily, a: Tensor, second: number, out: T
   const suffix = suffixOf(a.dtype)
   const bytes = bytesOf(a.dtype)
   const nanoseconds = family.nanosecondsPerByte * bytes * length
-  if (isLarge(nanoseconds)) {
+  if (isShared(nanoseconds)) {
     inPieces(family, suffix, {
       units: length,
       multiple: ELEMENTS,
@@ -94,7 +94,7 @@ export function mapRows(
   const to = addressOf(out.storage)
   const sizes = inputs.map(({ storage }) => storage.bytes / rows)
   const nanoseconds = family.nanosecondsPerByte * rows * Math.max(...sizes)
-  if (isLarge(nanoseconds)) {
+  if (isShared(nanoseconds)) {
     const outSize = out.storage.bytes / rows
     const piece = (start: number, end: number) => [
       ...addresses.map((address, k) => address + start * (sizes[k] as number)),

@@ -7,7 +7,7 @@ import { checkInteger, checkShape, type Shape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { addressOf, tick } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { ELEMENTS, inPieces, isLarge } from '../runtime/threads.js'
+import { ELEMENTS, inPieces, isShared } from '../runtime/threads.js'
 import { checkTensorOptions, finish, type TensorOptions, tensor } from './creation.js'
 
 // The generator: Philox4x32-10, counter based. A draw takes a range of counter values, so that the same seed gives the
@@ -95,7 +95,7 @@ function fillRandom(family: KernelFamily, out: Tensor, perBlock: number, ...more
     ...[...furtherOn(low, high, start / perBlock), ...more],
   ]
   const nanoseconds = family.nanosecondsPerByte * bytes * length
-  if (isLarge(nanoseconds)) inPieces(family, suffix, { units: length, multiple: ELEMENTS, nanoseconds, piece })
+  if (isShared(nanoseconds)) inPieces(family, suffix, { units: length, multiple: ELEMENTS, nanoseconds, piece })
   else family.get(suffix)(...piece(0, length))
 }
 

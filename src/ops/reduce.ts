@@ -8,7 +8,7 @@ import { checkCount, contiguousStrides, normalizeAxes, type Shape } from '../cor
 import { Tensor } from '../core/tensor.js'
 import { addressOf } from '../memory/arena.js'
 import type { KernelFamily } from '../runtime/kernels.js'
-import { ELEMENTS, inPieces, isLarge } from '../runtime/threads.js'
+import { ELEMENTS, inPieces, isShared } from '../runtime/threads.js'
 
 /** Which axes a reduction takes and whether they stay with size 1. */
 export interface ReductionOptions {
@@ -87,7 +87,7 @@ export function reduceWith(family: KernelFamily, x: Tensor, reduced: ReducedAxes
   const suffix = suffixOf(x.dtype)
   const bytes = bytesOf(x.dtype)
   const nanoseconds = family.nanosecondsPerByte * bytes * outer * count * inner
-  if (isLarge(nanoseconds)) {
+  if (isShared(nanoseconds)) {
     const outBytes = bytesOf(dtype)
     const rest = more === undefined ? [] : [more]
     const strides = [outerStride, countStride, innerStride, ...rest] as const

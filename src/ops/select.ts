@@ -9,7 +9,7 @@ import type { Tensor } from '../core/tensor.js'
 import { walkInPieces } from '../core/walk-pieces.js'
 import { addressOf } from '../memory/arena.js'
 import { KernelFamily } from '../runtime/kernels.js'
-import { isLarge } from '../runtime/threads.js'
+import { isShared } from '../runtime/threads.js'
 import { checkTensor, type Operand } from './arguments.js'
 import { operands } from './elementwise.js'
 import { sumTo } from './sum.js'
@@ -29,7 +29,7 @@ const whereOperation: Operation<undefined> = {
     const second = addressOf(b.storage)
     const bytes = bytesOf(a.dtype)
     const walk = planRows(shape, condition, a, b)
-    if (isLarge(select.nanosecondsPerByte * bytes * out.storage.length)) {
+    if (isShared(select.nanosecondsPerByte * bytes * out.storage.length)) {
       const operands = [
         { address: mask, bytes: 1 },
         { address: first, bytes },

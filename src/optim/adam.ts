@@ -4,6 +4,7 @@ import { checkFraction, checkNotNegative } from './checks.js'
 import type { OptimizedParameters } from './groups.js'
 import { Optimizer } from './optimizer.js'
 import type { UpdateRule } from './rule.js'
+import { isUpdateShared, updateInPieces } from './update-pieces.js'
 
 /** Settings of `Adam` and `AdamW`. */
 export interface AdamSettings {
@@ -38,7 +39,8 @@ function adamRule(name: string, weightDecay: number, decoupled: boolean): Update
       }
       for (const beta of betas) checkFraction(op, 'each of betas', beta)
     },
-    update({ suffix, parameter, gradient, buffers, count, settings, step }) {
+    update(call) {
+      const { suffix, parameter, gradient, buffers, count, settings, step } = call
       const { lr, betas, eps, weightDecay } = settings
       const [beta1, beta2] = betas
       const first = buffers[0] as number
@@ -47,6 +49,11 @@ function adamRule(name: string, weightDecay: number, decoupled: boolean): Update
       const root = Math.sqrt(1 - beta2 ** step)
       const added = decoupled ? 0 : weightDecay
       const keep = decoupled ? 1 - lr * weightDecay : 1
+      if (isUpdateShared(kernel, call)) {
+        const numbers = [rate, beta1, beta2, root, eps, added, keep]
+        updateInPieces(kernel, call, [parameter, gradient, first, second], numbers)
+        return
+      }
       const update = kernel.get(suffix)
       update(parameter, gradient, first, second, count, rate, beta1, beta2, root, eps, added, keep)
     },

@@ -4,6 +4,7 @@ import { checkFraction, checkNotNegative } from './checks.js'
 import type { OptimizedParameters } from './groups.js'
 import { Optimizer } from './optimizer.js'
 import type { UpdateRule } from './rule.js'
+import { isUpdateShared, updateInPieces } from './update-pieces.js'
 
 /** Settings of `RMSprop`. */
 export interface RMSpropSettings {
@@ -40,11 +41,17 @@ const rule: UpdateRule<RMSpropSettings> = {
     checkNotNegative(op, 'momentum', momentum)
     checkFlag(op, 'centered', centered)
   },
-  update({ suffix, parameter, gradient, buffers, count, settings }) {
+  update(call) {
+    const { suffix, parameter, gradient, buffers, count, settings } = call
     const { lr, alpha, eps, weightDecay, momentum } = settings
     const squares = buffers[0] as number
     const direction = buffers[1] as number
     const mean = buffers[2] as number
+    if (isUpdateShared(kernel, call)) {
+      const numbers = [lr, alpha, eps, weightDecay, momentum]
+      updateInPieces(kernel, call, [parameter, gradient, squares, direction, mean], numbers)
+      return
+    }
     const update = kernel.get(suffix)
     update(parameter, gradient, squares, direction, mean, count, lr, alpha, eps, weightDecay, momentum)
   },

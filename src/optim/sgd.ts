@@ -5,6 +5,7 @@ import { checkNotNegative } from './checks.js'
 import type { OptimizedParameters } from './groups.js'
 import { Optimizer } from './optimizer.js'
 import type { UpdateRule } from './rule.js'
+import { isUpdateShared, updateInPieces } from './update-pieces.js'
 
 /** Settings of `SGD`. */
 export interface SGDSettings {
@@ -44,10 +45,16 @@ const rule: UpdateRule<SGDSettings> = {
       )
     }
   },
-  update({ suffix, parameter, gradient, buffers, fresh, count, settings }) {
+  update(call) {
+    const { suffix, parameter, gradient, buffers, fresh, count, settings } = call
     const { lr, momentum, dampening, nesterov, weightDecay } = settings
     const share = fresh[0] === true ? 1 : 1 - dampening
     const buffer = buffers[0] as number
+    if (isUpdateShared(kernel, call)) {
+      const numbers = [lr, momentum, share, weightDecay, Number(nesterov)]
+      updateInPieces(kernel, call, [parameter, gradient, buffer], numbers)
+      return
+    }
     kernel.get(suffix)(parameter, gradient, buffer, count, lr, momentum, share, weightDecay, Number(nesterov))
   },
 }

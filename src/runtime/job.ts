@@ -34,17 +34,17 @@ export const SCRATCH_ADDRESS = 52
 export const SCRATCH_BYTES = 53
 /** Length of the message of the piece that failed first, 0 for none, and its UTF-16 units, one a word. */
 export const FAILURE = 64
-export const FAILURE_LIMIT = 250
+const FAILURE_LIMIT = 250
 /** For each worker whether it works: 1 from when it is ready until it leaves. */
 export const PRESENT = 320
 export const PLACES = 256
 
 /** Where the pieces begin, in bytes; each has its arguments as doubles, and then room for a layout block. */
-export const PIECES = (PRESENT + PLACES) * 4
+const PIECES = (PRESENT + PLACES) * 4
 export const MOST_PIECES = 64
-export const MOST_ARGUMENTS = 24
+const MOST_ARGUMENTS = 24
 export const LAYOUT = MOST_ARGUMENTS * 8
-export const PIECE_BYTES = 512
+const PIECE_BYTES = 512
 export const LAYOUT_BYTES = PIECE_BYTES - LAYOUT
 export const BLOCK_BYTES = PIECES + MOST_PIECES * PIECE_BYTES
 

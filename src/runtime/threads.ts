@@ -4,7 +4,7 @@
 import { ArgumentError, showValue, ThreadError } from '../core/errors.js'
 import { supportsFusedMultiplyAdd } from './binary.js'
 import { availableParallelism, canStart, maySleep, startWorker, type Worker } from './host.js'
-import { compile, isShared } from './instance.js'
+import { compile, isShared as isSharedMemory } from './instance.js'
 import * as job from './job.js'
 import { blockAddress, getFusedMultiplyAdd, type KernelFamily, kernels, memory } from './kernels.js'
 
@@ -12,8 +12,8 @@ import { blockAddress, getFusedMultiplyAdd, type KernelFamily, kernels, memory }
 export const tuning = {
   /** Nanoseconds of work, as operations estimate it, from which on threads save time that look out for it. */
   threshold: 50_000,
-  /** The same for threads that have to be woken. */
-  wakeThreshold: 100_000,
+  /** Nanoseconds of work for each thread that is woken. */
+  wake: 100_000,
   /** Nanoseconds of work that a piece has at least. */
   grain: 12_000,
   /** Nanoseconds of work that could have been shared before workers are started. */
@@ -45,7 +45,7 @@ interface Crew {
 
 const state = {
   /** Whether threads can be had, as far as is known. */
-  available: isShared(memory) && canStart(),
+  available: isSharedMemory(memory) && canStart(),
   threads: 1,
   crew: null as Crew | null,
   nextPlace: 0,
@@ -135,8 +135,9 @@ function start(): void {
   }
 }
 
-/** Lets all workers leave. */
+/** Lets all workers leave, where there are any. */
 function dismiss(): void {
+  if (state.crew === null) return
   state.crew = null
   state.failure = null
   Atomics.add(words, job.CREW, 1)
@@ -165,7 +166,7 @@ function ended(crew: Crew, place: number, reason: string): void {
  *
  * @throws ThreadError where a worker has ended since
  */
-export function isLarge(nanoseconds: number): boolean {
+export function isShared(nanoseconds: number): boolean {
   return nanoseconds >= tuning.threshold && state.threads > 1 && areReady(nanoseconds)
 }
 
@@ -182,7 +183,7 @@ function areReady(nanoseconds: number): boolean {
     if (state.missed >= tuning.start) start()
     return false
   }
-  if (nanoseconds < tuning.wakeThreshold && Atomics.load(words, job.ASLEEP) > 0) return false
+  if (nanoseconds < tuning.wake && Atomics.load(words, job.ASLEEP) >= crew.places.length) return false
   if (crew.complete) return true
   const present = workersPresent()
   crew.complete = present === crew.places.length
@@ -211,15 +212,15 @@ export interface Divisible {
   /** Nanoseconds of work, roughly. */
   readonly nanoseconds: number
   /**
-   * The kernel's arguments for the units from … to − 1; pieces must not write to the same memory. `layout` is the address
-   * of `LAYOUT_BYTES` bytes for a layout block of the piece's own.
+   * The kernel's arguments, at most 24, for the units from … to − 1; pieces must not write to the same memory. `layout` is
+   * the address of `LAYOUT_BYTES` bytes for a layout block, or whatever else the kernel reads, of the piece's own.
    */
   readonly piece: (from: number, to: number, layout: number) => readonly number[]
   readonly scratch?: Scratch
 }
 
 /**
- * Calls a kernel for all of the work, in pieces that threads share, where `isLarge` holds. Results must not depend on
+ * Calls a kernel for all of the work, in pieces that threads share, where `isShared` holds. Results must not depend on
  * where pieces end, for that depends on the number of threads. Returns when all are done.
  *
  * @throws ThreadError where a thread that took part failed or vanished
@@ -250,7 +251,7 @@ export function inPieces(family: KernelFamily, suffix: string, work: Divisible):
   Atomics.store(words, job.FINISHED, 0)
   Atomics.store(words, job.REMAINING, pieces)
   Atomics.add(words, job.SEQUENCE, 1)
-  Atomics.notify(words, job.SEQUENCE, pieces - 1)
+  Atomics.notify(words, job.SEQUENCE, Math.min(pieces - 1, Math.floor(nanoseconds / tuning.wake)))
   const started = performance.now()
   job.takePieces(block, () => exports, 0)
   awaitPieces(family.name, pieces, performance.now() - started)

@@ -18,6 +18,6 @@ export function useThreads(threads: number): void {
 /** Shares all work, however small, and starts workers at once. Returns what restores the usual. */
 export function shareEverything(): () => void {
   const before = { ...tuning }
-  Object.assign(tuning, { threshold: 0, wakeThreshold: 0, grain: Number.MIN_VALUE, start: 0 })
+  Object.assign(tuning, { threshold: 0, wake: Number.MIN_VALUE, grain: Number.MIN_VALUE, start: 0 })
   return () => Object.assign(tuning, before)
 }

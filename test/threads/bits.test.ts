@@ -12,6 +12,7 @@ import {
   ceil,
   clone,
   cos,
+  crossEntropy,
   div,
   eq,
   erf,
@@ -69,6 +70,7 @@ import {
   where,
   zerosLike,
 } from '../../src/index.js'
+import { AdamW, RMSprop, SGD } from '../../src/optim/index.js'
 import { tuning } from '../../src/runtime/threads.js'
 import { shareEverything, useThreads } from '../support/threads.js'
 
@@ -255,6 +257,46 @@ describe.each([2, 3, 4])('%i threads', (threads) => {
       expectSameBits(() => [matmul(a, b), matmul(b.transpose(), a.transpose()), matmul(a.transpose(), a)])
       const [x, y] = [randn([1, 3001]), randn([3001, 333])]
       expectSameBits(() => [matmul(x, y), matmul(y.transpose(), x.transpose()), matmul(y.transpose(), x.at(0))])
+    })
+
+    test('updates of parameters', () => {
+      const optimizers = {
+        SGD: (x: Tensor) => new SGD([x], { lr: 0.1, momentum: 0.9, nesterov: true }),
+        plainSGD: (x: Tensor) => new SGD([x], { lr: 0.1 }),
+        AdamW: (x: Tensor) => new AdamW([x]),
+        RMSprop: (x: Tensor) => new RMSprop([x], { centered: true, momentum: 0.5 }),
+      }
+      fc.assert(
+        fc.property(tensors, keysOf(optimizers), (start, name) => {
+          expectSameBits(() => {
+            const x = start.clone().requiresGrad_()
+            const optimizer = optimizers[name](x)
+            for (let i = 0; i < 2; i++) {
+              optimizer.zeroGrad()
+              x.square().sum().backward()
+              optimizer.step()
+            }
+            return [x]
+          })
+        }),
+      )
+    })
+
+    test('cross-entropy and its derivative', () => {
+      const cases = fc.tuple(lengths, fc.integer({ min: 2, max: 40 }), dtypes, fc.nat())
+      fc.assert(
+        fc.property(cases, ([rows, classes, dtype, seed]) => {
+          manualSeed(seed)
+          const scores = randn([rows, classes], { dtype })
+          const target = randint(0, classes, [rows])
+          expectSameBits(() => {
+            const x = scores.clone().requiresGrad_()
+            const loss = crossEntropy(x, target)
+            loss.backward()
+            return [loss, x.grad as Tensor]
+          })
+        }),
+      )
     })
 
     test('random numbers', () => {
