@@ -6,9 +6,9 @@ import { build } from 'esbuild'
 import { markdownTable } from 'markdown-table'
 import packageJson from '../package.json' with { type: 'json' }
 
-/** The entry points that need no other package. */
+/** The entry points that need no other package and can be in a page, unlike those for files. */
 const entryPoints = Object.keys(packageJson.exports)
-  .filter((path) => !path.endsWith('.json'))
+  .filter((path) => !path.endsWith('.json') && path !== './node')
   .filter((path) => !Object.keys(packageJson.peerDependencies).some((peer) => path.endsWith(`/${peer}`)))
   .map((path) => path.replace('.', packageJson.name))
 

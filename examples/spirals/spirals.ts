@@ -3,6 +3,7 @@ import { binaryCrossEntropyWithLogits, manualSeed, noGrad, randn, tensor } from 
 import { DataLoader } from 'wengert/data'
 import { MLP, SiLU } from 'wengert/nn'
 import { AdamW, OneCycleLR } from 'wengert/optim'
+import { endless } from '../support/batches.js'
 import { curves } from '../support/curves.js'
 import { paragraph } from '../support/document.js'
 import type { Example } from '../support/example.js'
@@ -52,24 +53,17 @@ export const spirals: Example = {
     const model = new MLP([2, 32, 32, 1], { activation: new SiLU() })
     const optimizer = new AdamW(model.parameters(), { lr: 0.02 })
     const schedule = new OneCycleLR(optimizer, { maxLr: 0.02, totalSteps: steps })
-    const loader = new DataLoader(training, { batchSize: BATCH, shuffle: true, seed })
+    const batches = endless(new DataLoader(training, { batchSize: BATCH, shuffle: true, seed }))
     const logits = (points: readonly Point[]) => model.forward(tensor(points.map(({ x, y }) => [x, y])))
     const lossOf = (points: readonly Point[]) =>
       binaryCrossEntropyWithLogits(logits(points), tensor(points.map(({ spiral }) => [spiral])))
     const [losses, testLosses]: [[number, number][], [number, number][]] = [[], []]
-    let batches = loader[Symbol.iterator]()
-    const nextBatch = (): Point[] => {
-      const next = batches.next()
-      if (next.done !== true) return next.value
-      batches = loader[Symbol.iterator]()
-      return nextBatch()
-    }
     const { done } = await train({
       steps,
       step: (index) => {
         if (index % 10 === 0) testLosses.push([index, noGrad(() => lossOf(test).item())])
         optimizer.zeroGrad()
-        const loss = lossOf(nextBatch())
+        const loss = lossOf(batches.next().value)
         loss.backward()
         optimizer.step()
         schedule.step()

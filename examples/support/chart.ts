@@ -1,4 +1,5 @@
 import * as Plot from '@observablehq/plot'
+import { logarithmicTick } from './curves.js'
 import type { Chart } from './document.js'
 import { BLUE, figure, ORANGE } from './figure.js'
 import { percent } from './format.js'
@@ -69,12 +70,14 @@ export function plotChart({ title, quantity, scale, keyDims, series }: Chart): s
       labelArrow: 'none',
     },
     y: logarithmic
-      ? { type: 'log', grid: true, label: `↑ ${quantity} (logarithmic)`, labelArrow: 'none', tickFormat: decade }
+      ? {
+          type: 'log',
+          grid: true,
+          label: `↑ ${quantity} (logarithmic)`,
+          labelArrow: 'none',
+          tickFormat: logarithmicTick,
+        }
       : { domain: [0, 1], grid: true, label: `↑ ${quantity}`, labelArrow: 'none', tickFormat: percent },
     marks,
   })
-}
-
-function decade(value: number): string {
-  return value >= 1e-3 && value < 1e4 ? String(value) : value.toExponential(0)
 }

@@ -1,7 +1,7 @@
 import * as Plot from '@observablehq/plot'
 import { DEAD } from '../satellite-attention/random-weights.js'
 import { logarithmicTick } from '../support/curves.js'
-import { type Part, type Picture, paragraph, type Section, table } from '../support/document.js'
+import { type Part, type Picture, paragraph, type Section, type Table, table } from '../support/document.js'
 import { BLUE, figure, legend, ORANGE } from '../support/figure.js'
 import { percent, readable } from '../support/format.js'
 import {
@@ -31,6 +31,7 @@ export function trainingSection(results: readonly Training[], steps: number): Se
       paragraph(
         `What to look for in the Jacobians is the beginning. Unscaled, many rows are dead before the first step, and the more of them the larger d_k is. At the end, small ones are no fault: a head that has learned to look keys up puts nearly all weight on one row, and ought to (what is less than ${LEAST} is drawn at the lower edge). Dead rows hinder less than their number suggests, for all rows share W_Q and W_K: the few that have a gradient teach the weights for all. And SGD takes steps in proportion to the gradient, whereas Adam divides by its size and makes up for some of what was lost.`,
       ),
+      firstRows(results.filter(({ optimizer }) => optimizer === optimizers[0])),
       ...optimizers.flatMap((optimizer) =>
         parts(
           optimizer,
@@ -41,32 +42,34 @@ export function trainingSection(results: readonly Training[], steps: number): Se
   }
 }
 
+const regimes = (group: string) => ['unscaled', 'scaled'].map((head) => ({ head, group }))
+const both = (result: Training, show: (course: Course) => string) => [show(result.unscaled), show(result.scaled)]
+
+/** What the rows are like at first, the same for every optimiser. */
+function firstRows(results: readonly Training[]): Table {
+  return table(
+    'The rows before the first step',
+    [{ head: 'd_k' }, ...regimes('median ‖D_s a‖_F'), ...regimes(`rows < ${DEAD}`)],
+    results.map((result) => [
+      String(result.keyDim),
+      ...both(result, ({ looks }) => readable(looks[0]?.jacobianNorm ?? 0)),
+      ...both(result, ({ looks }) => percent(looks[0]?.deadRows ?? 0)),
+    ]),
+  )
+}
+
 function parts(optimizer: OptimizerName, results: readonly Training[]): Part[] {
   const { text } = OPTIMIZERS[optimizer]
-  const both = (show: (course: Course) => string) => (result: Training) => [show(result.unscaled), show(result.scaled)]
-  const cells = {
-    target: both(({ stepsToTarget }) => (stepsToTarget === null ? 'never' : String(stepsToTarget))),
-    loss: both(({ looks }) => readable(looks.at(-1)?.loss ?? 0)),
-    found: both(({ looks }) => percent(looks.at(-1)?.found ?? 0)),
-    first: both(({ looks }) => readable(looks[0]?.jacobianNorm ?? 0)),
-    dead: both(({ looks }) => percent(looks[0]?.deadRows ?? 0)),
-  }
-  const regimes = (group: string) => ['unscaled', 'scaled'].map((head) => ({ head, group }))
   return [
     table(
       `${text}: steps to a loss of ${TARGET}, and the end`,
       [{ head: 'd_k' }, ...regimes(`steps to ${TARGET}`), ...regimes('loss at the end'), ...regimes('rows found')],
       results.map((result) => [
         String(result.keyDim),
-        ...cells.target(result),
-        ...cells.loss(result),
-        ...cells.found(result),
+        ...both(result, ({ stepsToTarget }) => String(stepsToTarget ?? 'never')),
+        ...both(result, ({ looks }) => readable(looks.at(-1)?.loss ?? 0)),
+        ...both(result, ({ looks }) => percent(looks.at(-1)?.found ?? 0)),
       ]),
-    ),
-    table(
-      `${optimizer}: the rows before the first step`,
-      [{ head: 'd_k' }, ...regimes('median ‖D_s a‖_F'), ...regimes(`rows < ${DEAD}`)],
-      results.map((result) => [String(result.keyDim), ...cells.first(result), ...cells.dead(result)]),
     ),
     panels(`${optimizer}: the loss`, 'loss', results, ({ loss }) => loss),
     panels(
@@ -146,7 +149,7 @@ export function verdictOn(results: readonly Training[]): string {
     const own = results.filter((result) => result.optimizer === optimizer)
     const steps = (of: 'scaled' | 'unscaled') => own.map((result) => result[of].stepsToTarget ?? 'never').join(', ')
     const keyDims = own.map(({ keyDim }) => keyDim).join(', ')
-    return `${optimizer} reaches a loss of ${TARGET} at d_k = ${keyDims} after ${steps('scaled')} steps with 1/√d_k, and after ${steps('unscaled')} without.`
+    return `With ${optimizer}, the steps to a loss of ${TARGET} at d_k = ${keyDims}: ${steps('scaled')} with 1/√d_k, ${steps('unscaled')} without.`
   })
   return sentences.length === 0 ? 'The training was stopped.' : sentences.join(' ')
 }
