@@ -12,8 +12,9 @@ import { allPieces, type Pieces, randomPieces, Text } from './text.js'
 
 const BATCH = 16
 const SAMPLE = 160
-/** How often the model is tested and writes a sample. */
+/** How often the model is tested and writes a sample, at most, and the steps between at least. */
 const LOOKS = 8
+const SPACE = 10
 
 /** What the model is like after some steps. */
 interface Look {
@@ -47,7 +48,7 @@ export const charLm: Example = {
       console.log(`\n— after ${step} steps, test loss ${testLoss.toFixed(3)} —\n${sample}`)
     }
     const losses: [number, number][] = []
-    const every = Math.max(1, Math.round(steps / LOOKS))
+    const every = Math.max(SPACE, Math.round(steps / LOOKS))
     const { done } = await train({
       steps,
       step: (index) => {
