@@ -11,7 +11,7 @@ await main({
   title: 'Handwritten digits',
   description:
     'Trains a small vision transformer on 8,000 handwritten digits, tests it on 2,000, and shows where it looks.',
-  steps: 2000,
+  steps: 3000,
   async run({ seed, steps }, show) {
     const sets = loadDigits()
     show(taskSection(sets))

@@ -13,7 +13,7 @@ export function taskSection({ train, test }: DigitSets): Section {
     title: 'The task',
     parts: [
       paragraph(
-        `Which digit is it? ${train.length} images of ${SIDE} × ${SIDE} pixels from the MNIST database of handwritten digits to train with, ${test.length} others to test with. In training, each image is moved by up to two pixels, each time anew.`,
+        `Which digit is it? ${train.length} images of ${SIDE} × ${SIDE} pixels from the MNIST database of handwritten digits to train with, ${test.length} others to test with. In training, each image is moved by up to a pixel, each time anew.`,
       ),
     ],
   }

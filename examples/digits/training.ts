@@ -8,8 +8,8 @@ import { VisionTransformer } from './model.js'
 
 const BATCH = 64
 const RATE = 3e-3
-/** Images are moved by up to so many pixels, each time by others. */
-const MOVE = 2
+/** Images are moved by up to so many pixels, each time anew. */
+const MOVE = 1
 /** Images that are looked at together, where nothing is learned. */
 const CHUNK = 200
 /** How often the accuracy is measured while the model is trained, at most. */

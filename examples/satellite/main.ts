@@ -2,6 +2,7 @@ import { main } from '../support/example.js'
 import { loadEarth } from './earth.js'
 import { errorsOf } from './errors.js'
 import { gazes, meanAround } from './gaze.js'
+import { summarise } from './gaze-summary.js'
 import type { PositionKind } from './model.js'
 import {
   errorSection,
@@ -9,7 +10,6 @@ import {
   outcome,
   positionName,
   type Ranked,
-  summarise,
   taskSection,
   untrainedSection,
 } from './sections.js'

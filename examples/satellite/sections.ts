@@ -1,25 +1,12 @@
-import { quantile } from '../satellite-attention/statistics.js'
-import { type Picture, paragraph, type Section, table } from '../support/document.js'
-import { percent, position } from '../support/format.js'
-import { heatmaps } from '../support/heat.js'
-import { tileUri } from '../support/image.js'
+import { paragraph, type Section, table } from '../support/document.js'
 import { linePlot } from '../support/line-plot.js'
 import type { Earth } from './earth.js'
-import { type Errors, type Ground, groundOf } from './errors.js'
-import {
-  byDistance,
-  byGround,
-  byStep,
-  DISTANCES,
-  EVEN,
-  type Gazes,
-  GROUNDS,
-  meanRow,
-  type Shares,
-  STEPS,
-} from './gaze.js'
+import { type Errors, groundOf } from './errors.js'
+import { DISTANCES, type Gazes, GROUNDS, type Shares } from './gaze.js'
+import { summarise } from './gaze-summary.js'
 import { EMBED_DIM, HEADS } from './model.js'
-import { GRID, type Longitudes, PATCH, PATCHES, type Place, sharesOf, TEST, TILE, type Tile, TRAIN } from './tiles.js'
+import { stepPicture, tilePicture } from './pictures.js'
+import { GRID, type Longitudes, PATCH, TEST, TILE, TRAIN } from './tiles.js'
 import type { Exam, Trained } from './training.js'
 
 export function taskSection(places: number, exam: Exam): Section {
@@ -129,38 +116,6 @@ export async function gazeSection(
   }
 }
 
-/** The attention of all heads together. */
-function together(heads: readonly (readonly number[])[]): number[] {
-  return meanRow(heads)
-}
-
-/** Attention by distance and by ground, as tables of per cent. */
-export function summarise(earth: Earth, { tiles, truth }: Exam, given: Gazes) {
-  const indices = (ground: Ground) => truth.flatMap((share, i) => (groundOf(share) === ground ? [i] : []))
-  const distance = (of: readonly number[], weights: (i: number) => readonly number[]): Shares =>
-    meanRow(of.map((i) => byDistance(weights(i), tiles[i]?.hidden ?? 0)))
-  const ground = (of: readonly number[], weights: (i: number) => readonly number[]): Shares =>
-    meanRow(of.map((i) => byGround(weights(i), sharesOf(earth, tiles[i] as Tile))))
-  const all = (i: number) => together(given[i] ?? [])
-  const [coast, water, land] = [indices('coast'), indices('water'), indices('land')]
-  const rows = [
-    ...Array.from({ length: HEADS }, (_, head) => ({
-      name: `coast, head ${head + 1}`,
-      of: coast,
-      weights: (i: number) => given[i]?.[head] ?? [],
-    })),
-    { name: 'coast, all heads', of: coast, weights: all },
-    { name: 'water, all heads', of: water, weights: all },
-    { name: 'land, all heads', of: land, weights: all },
-    { name: 'coast, if spread evenly', of: coast, weights: () => EVEN },
-  ]
-  return rows.map(({ name, of, weights }) => ({
-    name,
-    byDistance: distance(of, weights),
-    byGround: ground(of, weights),
-  }))
-}
-
 function gazeTables(earth: Earth, exam: Exam, given: Gazes) {
   const rows = summarise(earth, exam, given)
   const percentages = (shares: Shares) => shares.map((share) => (100 * share).toFixed(1))
@@ -180,84 +135,6 @@ function gazeTables(earth: Earth, exam: Exam, given: Gazes) {
       rows.map((row) => [row.name, ...percentages(row.byGround)]),
     ),
   ]
-}
-
-/** Attention by the step from the hidden patch. */
-function stepPicture({ tiles }: Exam, given: Gazes, coasts: readonly number[]): Picture {
-  const hidden = coasts.map((i) => tiles[i]?.hidden ?? 0)
-  const maps = Array.from({ length: HEADS }, (_, head) =>
-    byStep(
-      coasts.map((i) => given[i]?.[head] ?? []),
-      hidden,
-    ),
-  )
-  const title =
-    'Where a hidden coast looks on average: the step from it (framed), rows downwards and columns to the right'
-  const html = heatmaps({
-    label: title,
-    heads: maps.map((_, head) => `head ${head + 1}`),
-    rows: [
-      maps.map((weights) => ({
-        label: [`most: ${percent(Math.max(...weights))}`],
-        weights,
-        framed: [(STEPS * STEPS - 1) / 2],
-      })),
-    ],
-    grid: STEPS,
-    top: Math.max(...maps.flat()),
-    quantity: `attention weight, mean over the tiles (evenly: ${(1 / PATCHES).toFixed(3)})`,
-  })
-  return { kind: 'picture', title, html }
-}
-
-/** Held-out tiles and where their hidden patch looks. */
-async function tilePicture(
-  earth: Earth,
-  { tiles, truth }: Exam,
-  given: Gazes,
-  answers: readonly number[],
-  drawn: readonly number[],
-): Promise<Picture> {
-  const title =
-    'Six held-out tiles whose hidden patch (framed) is coast: its share of water, what the model told, and where it looks'
-  const rows = await Promise.all(
-    drawn.map(async (i) => {
-      const tile = tiles[i] as Tile
-      const sides = sharesOf(earth, tile).map((share) => share > 0.5)
-      const framed = [tile.hidden]
-      const told = `${percent(truth[i] ?? 0)}, told ${percent(answers[i] ?? 0)}`
-      return [
-        { label: [placeName(earth, tile), told], image: await photograph(earth, tile), framed },
-        ...(given[i] ?? []).map((weights) => ({
-          label: [`most: ${percent(Math.max(...weights))}`],
-          weights,
-          framed,
-          sides,
-        })),
-      ]
-    }),
-  )
-  const html = heatmaps({
-    label: title,
-    heads: ['the tile', ...Array.from({ length: HEADS }, (_, head) => `head ${head + 1}`)],
-    rows,
-    grid: GRID,
-    top: quantile(drawn.flatMap((i) => given[i] ?? []).flat(), 0.99),
-    quantity: `attention weight (evenly: ${(1 / PATCHES).toFixed(3)}); white lines: between land and water`,
-  })
-  return { kind: 'picture', title, html }
-}
-
-function placeName({ width, height }: Earth, { left, top }: Place): string {
-  return position(90 - ((top + TILE / 2) / height) * 180, ((left + TILE / 2) / width) * 360 - 180)
-}
-
-async function photograph({ width, pixels }: Earth, { left, top }: Place): Promise<string> {
-  const rows = Array.from({ length: TILE }, (_, y) => {
-    const start = ((top + y) * width + left) * 3
-    return [...pixels.subarray(start, start + TILE * 3)]
-  })
-  return await tileUri({ name: 'tile', width: TILE, height: TILE, pixels: Uint8Array.from(rows.flat()) })
 }
 
 /** In a sentence: what came out. */
