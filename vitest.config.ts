@@ -15,5 +15,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     testTimeout: 120_000,
+    // The default leaves one processor to watching.
+    maxWorkers: '100%',
   },
 })
