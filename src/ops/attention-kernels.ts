@@ -7,6 +7,7 @@ import { addressOf } from '../memory/arena.js'
 import { heap } from '../memory/heap.js'
 import { newStorage } from '../memory/scope.js'
 import { KernelFamily } from '../runtime/kernels.js'
+import { getThreads, inPieces, isLarge } from '../runtime/threads.js'
 import type { GeneratorState } from './random.js'
 import { simplify } from './views.js'
 
@@ -53,6 +54,9 @@ export interface AttentionProducts {
 
 const BLOCK_WORDS = 44
 const OFFSET_WORDS = 10
+/** Where the addresses of the products begin, and how far they are apart. */
+const PRODUCTS = 35
+const OPERAND_WORDS = 3
 
 /** Rows without gaps, with the other axes in the order in which `model` has them: heads stay views of one matrix. */
 function emptyLike(model: Tensor, batch: Shape, rows: number, columns: number): Tensor {
@@ -82,13 +86,22 @@ interface Participants {
   readonly products: AttentionProducts
 }
 
-/** Writes the call block of the kernels: their `Attention`, and `Offsets` for every position of the batch. */
+/** Nanoseconds for a term of a product and for a weight, for each byte of a number, roughly. */
+const NANOSECONDS_PER_TERM = 0.01
+const NANOSECONDS_PER_WEIGHT = 0.4
+
+/** The call block of the kernels: their `Attention`, and `Offsets` for every position of the batch. */
 class CallBlock {
   readonly address: number
+  /** Scratch memory for each thread that takes part. */
   readonly workspace: number
+  readonly workspaceSize: number
   readonly positions: number
   readonly queries: number
   readonly keys: number
+  /** Nanoseconds of work, roughly, and whether threads are to share it. */
+  readonly nanoseconds: number
+  readonly isShared: boolean
   /** Of the next operand: where its address and strides go, and its offset at the first position. */
   private at: number
   private offsetAt: number
@@ -103,10 +116,16 @@ class CallBlock {
     this.queries = queries
     this.keys = keys
     this.positions = sizeOf(batch)
-    const workspaceSize = workspaceBytes.get(suffixOf(q.dtype))(queries, keys, keyDim, valueDim)
-    const scratch = newStorage('float64', (workspaceSize + 4 * (BLOCK_WORDS + OFFSET_WORDS * this.positions)) / 8)
+    // Backward, the weights are computed again, and there are four products more.
+    const terms = (keyDim + valueDim) * (cotangent === null ? 1 : 2.5)
+    const perWeight = bytesOf(q.dtype) * (NANOSECONDS_PER_TERM * terms + NANOSECONDS_PER_WEIGHT)
+    this.nanoseconds = this.positions * queries * keys * perWeight
+    this.isShared = isLarge(this.nanoseconds)
+    this.workspaceSize = workspaceBytes.get(suffixOf(q.dtype))(queries, keys, keyDim, valueDim)
+    const workspaces = (this.isShared ? getThreads() : 1) * this.workspaceSize
+    const scratch = newStorage('float64', (workspaces + 4 * (BLOCK_WORDS + OFFSET_WORDS * this.positions)) / 8)
     this.workspace = addressOf(scratch)
-    this.address = this.workspace + workspaceSize
+    this.address = this.workspace + workspaces
     const statistics = addressOf(result.statistics.storage)
     const { int32: words, float32, float64 } = heap
     let at = this.address >>> 2
@@ -138,6 +157,15 @@ class CallBlock {
     this.write(products.k, batch, keys, keyDim)
     this.write(products.v, batch, keys, valueDim)
     this.writeOffsets(settings.scoresBatch, contiguousStrides(settings.scoresBatch), 0, batch, 1)
+  }
+
+  /** Says which products are to be made, of those that the block was made for. */
+  setProducts({ q, k, v }: AttentionProducts): void {
+    const addresses = [q, k, v].map((product) => (product === null ? 0 : addressOf(product.storage)))
+    const words = heap.int32
+    addresses.forEach((address, i) => {
+      words[(this.address >>> 2) + PRODUCTS + OPERAND_WORDS * i] = address
+    })
   }
 
   /** Writes the address of an operand, its strides along rows and columns, and its offsets, in bytes. */
@@ -181,6 +209,26 @@ class CallBlock {
 
 const NO_PRODUCTS: AttentionProducts = { q: null, k: null, v: null }
 
+// What pieces of the work are ranges of: the axes of a kernel's arguments.
+const POSITIONS = 0
+const QUERIES = 1
+const KEYS = 2
+
+/** Pieces of queries or keys are whole tiles, whatever their height. */
+const STRIPS = 24
+
+/** Calls a kernel in pieces along one axis; `ends` are the ends of all of them. */
+function share(family: KernelFamily, suffix: string, call: CallBlock, ends: readonly number[], axis: number): void {
+  const { address, nanoseconds, workspace, workspaceSize } = call
+  inPieces(family, suffix, {
+    units: ends[axis] as number,
+    multiple: axis === POSITIONS ? 1 : STRIPS,
+    nanoseconds,
+    piece: (from, to) => [address, ...ends.flatMap((end, i) => (i === axis ? [from, to] : [0, end])), 0],
+    scratch: { argument: 1 + 2 * ends.length, address: workspace, bytes: workspaceSize },
+  })
+}
+
 /** `softmax(factor · Q Kᵀ + mask) V`, block by block. */
 export function attentionForward(operands: AttentionOperands, settings: AttentionSettings): AttentionResult {
   const { q, v } = operands
@@ -188,7 +236,11 @@ export function attentionForward(operands: AttentionOperands, settings: Attentio
   const y = emptyLike(q, settings.batch, queries, v.shape[v.ndim - 1] as number)
   const result = { y, statistics: empty(q.dtype, [...settings.batch, queries, 2]) }
   const call = new CallBlock({ operands, result, cotangent: null, products: NO_PRODUCTS }, settings)
-  forwardKernel.get(suffixOf(q.dtype))(call.address, 0, call.positions, 0, queries, call.workspace)
+  const { address, positions, workspace } = call
+  const suffix = suffixOf(q.dtype)
+  if (call.isShared) {
+    share(forwardKernel, suffix, call, [positions, queries], positions >= getThreads() ? POSITIONS : QUERIES)
+  } else forwardKernel.get(suffix)(address, 0, positions, 0, queries, workspace)
   return result
 }
 
@@ -218,6 +270,20 @@ export function attentionBackward(
   }
   const call = new CallBlock({ operands, result, cotangent, products }, settings)
   const { address, positions, queries, keys, workspace } = call
-  backwardKernel.get(suffixOf(cotangent.dtype))(address, 0, positions, 0, queries, 0, keys, workspace)
+  const suffix = suffixOf(cotangent.dtype)
+  if (!call.isShared) backwardKernel.get(suffix)(address, 0, positions, 0, queries, 0, keys, workspace)
+  else if (positions >= getThreads()) share(backwardKernel, suffix, call, [positions, queries, keys], POSITIONS)
+  else {
+    // Parts of a matrix: those of the products towards q along the queries, the others along the keys. Each needs the
+    // weights, which are so computed twice.
+    if (wanted.q) {
+      call.setProducts({ ...NO_PRODUCTS, q: products.q })
+      share(backwardKernel, suffix, call, [positions, queries, keys], QUERIES)
+    }
+    if (wanted.k || wanted.v) {
+      call.setProducts({ ...products, q: null })
+      share(backwardKernel, suffix, call, [positions, queries, keys], KEYS)
+    }
+  }
   return products
 }

@@ -48,6 +48,7 @@ import {
   relu,
   round,
   rsqrt,
+  scaledDotProductAttention,
   setFusedMultiplyAdd,
   setThreads,
   sigmoid,
@@ -238,6 +239,26 @@ describe.each([2, 3, 4])('%i threads', (threads) => {
       expectSameBits(() => [matmul(a, b), matmul(b.transpose(), a.transpose()), matmul(a.transpose(), a)])
       const [x, y] = [randn([1, 3001]), randn([3001, 333])]
       expectSameBits(() => [matmul(x, y), matmul(y.transpose(), x.transpose()), matmul(y.transpose(), x.at(0))])
+    })
+
+    const attentions = fc
+      .record({ batch: fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 2 }), n: lengths, m: lengths })
+      .chain(({ batch, n, m }) => fc.tuple(views([...batch, n, 5]), views([...batch, m, 5]), views([...batch, m, 3])))
+
+    test('attention and its derivatives, of heads and of parts of them', () => {
+      fc.assert(
+        fc.property(attentions, fc.boolean(), fc.constantFrom(0, 0.3), (operands, causal, dropout) => {
+          const { dtype } = operands[0]
+          const mask = rand([operands[0].shape.at(-2) as number, 1]).gt(0.1)
+          expectSameBits(() => {
+            manualSeed(3)
+            const [q, k, v] = operands.map((x) => x.to(dtype).detach().requiresGrad_()) as [Tensor, Tensor, Tensor]
+            const y = scaledDotProductAttention(q, k, v, { mask, causal, dropout })
+            y.square().sum().backward()
+            return [y, ...[q, k, v].map(({ grad }) => grad as Tensor)]
+          })
+        }),
+      )
     })
 
     test('random numbers', () => {
