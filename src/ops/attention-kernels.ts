@@ -54,6 +54,9 @@ export interface AttentionProducts {
 
 const BLOCK_WORDS = 44
 const OFFSET_WORDS = 10
+/** Where the addresses of the products begin, and how far they are apart. */
+const PRODUCTS = 35
+const OPERAND_WORDS = 3
 
 /** Rows without gaps, with the other axes in the order in which `model` has them: heads stay views of one matrix. */
 function emptyLike(model: Tensor, batch: Shape, rows: number, columns: number): Tensor {
@@ -83,20 +86,27 @@ interface Participants {
   readonly products: AttentionProducts
 }
 
-/** Writes the call block of the kernels: their `Attention`, and `Offsets` for every position of the batch. */
+/** Nanoseconds for a term of a product and for a weight, for each byte of a number, roughly. */
+const NANOSECONDS_PER_TERM = 0.01
+const NANOSECONDS_PER_WEIGHT = 0.4
+
+/** The call block of the kernels: their `Attention`, and `Offsets` for every position of the batch. */
 class CallBlock {
   readonly address: number
+  /** Scratch memory for each thread that takes part. */
   readonly workspace: number
-  /** Bytes of the workspace of one thread. */
   readonly workspaceSize: number
   readonly positions: number
   readonly queries: number
   readonly keys: number
+  /** Nanoseconds of work, roughly, and whether threads are to share it. */
+  readonly nanoseconds: number
+  readonly isShared: boolean
   /** Of the next operand: where its address and strides go, and its offset at the first position. */
   private at: number
   private offsetAt: number
 
-  constructor({ operands, result, cotangent, products }: Participants, settings: AttentionSettings, threads: number) {
+  constructor({ operands, result, cotangent, products }: Participants, settings: AttentionSettings) {
     const { q, k, v, mask } = operands
     const { batch, dropout } = settings
     const queries = q.shape[q.ndim - 2] as number
@@ -106,8 +116,13 @@ class CallBlock {
     this.queries = queries
     this.keys = keys
     this.positions = sizeOf(batch)
+    // Backward, the weights are computed again, and there are four products more.
+    const terms = (keyDim + valueDim) * (cotangent === null ? 1 : 2.5)
+    const perWeight = bytesOf(q.dtype) * (NANOSECONDS_PER_TERM * terms + NANOSECONDS_PER_WEIGHT)
+    this.nanoseconds = this.positions * queries * keys * perWeight
+    this.isShared = isShared(this.nanoseconds)
     this.workspaceSize = workspaceBytes.get(suffixOf(q.dtype))(queries, keys, keyDim, valueDim)
-    const workspaces = threads * this.workspaceSize
+    const workspaces = (this.isShared ? getThreads() : 1) * this.workspaceSize
     const scratch = newStorage('float64', (workspaces + 4 * (BLOCK_WORDS + OFFSET_WORDS * this.positions)) / 8)
     this.workspace = addressOf(scratch)
     this.address = this.workspace + workspaces
@@ -142,6 +157,15 @@ class CallBlock {
     this.write(products.k, batch, keys, keyDim)
     this.write(products.v, batch, keys, valueDim)
     this.writeOffsets(settings.scoresBatch, contiguousStrides(settings.scoresBatch), 0, batch, 1)
+  }
+
+  /** Says which products are to be made, of those that the block was made for. */
+  setProducts({ q, k, v }: AttentionProducts): void {
+    const addresses = [q, k, v].map((product) => (product === null ? 0 : addressOf(product.storage)))
+    const words = heap.int32
+    addresses.forEach((address, i) => {
+      words[(this.address >>> 2) + PRODUCTS + OPERAND_WORDS * i] = address
+    })
   }
 
   /** Writes the address of an operand, its strides along rows and columns, and its offsets, in bytes. */
@@ -183,20 +207,27 @@ class CallBlock {
   }
 }
 
-/** Queries of a piece of work: those that the kernels take together. */
-const QUERIES = 128
-
-/** Roughly how long one thread takes, in nanoseconds, for so many products of matrices as large as the scores. */
-function costOf({ q, v }: AttentionOperands, { batch }: AttentionSettings, products: number): number {
-  const scores = sizeOf(batch) * (q.shape[q.ndim - 2] as number) * (v.shape[v.ndim - 2] as number)
-  const dims = (q.shape[q.ndim - 1] as number) + (v.shape[v.ndim - 1] as number)
-  return (NANOSECONDS * bytesOf(q.dtype) * scores * dims * products) / 2
-}
-
-/** For one product of two numbers with an addition, for each byte of a number. */
-const NANOSECONDS = 0.0125
-
 const NO_PRODUCTS: AttentionProducts = { q: null, k: null, v: null }
+
+// What pieces of the work are ranges of: the axes of a kernel's arguments.
+const POSITIONS = 0
+const QUERIES = 1
+const KEYS = 2
+
+/** Pieces of queries or keys are whole tiles, whatever their height. */
+const STRIPS = 24
+
+/** Calls a kernel in pieces along one axis; `ends` are the ends of all of them. */
+function share(family: KernelFamily, suffix: string, call: CallBlock, ends: readonly number[], axis: number): void {
+  const { address, nanoseconds, workspace, workspaceSize } = call
+  inPieces(family, suffix, {
+    units: ends[axis] as number,
+    multiple: axis === POSITIONS ? 1 : STRIPS,
+    nanoseconds,
+    piece: (from, to) => [address, ...ends.flatMap((end, i) => (i === axis ? [from, to] : [0, end])), 0],
+    scratch: { argument: 1 + 2 * ends.length, address: workspace, bytes: workspaceSize },
+  })
+}
 
 /** `softmax(factor · Q Kᵀ + mask) V`, block by block. */
 export function attentionForward(operands: AttentionOperands, settings: AttentionSettings): AttentionResult {
@@ -204,22 +235,12 @@ export function attentionForward(operands: AttentionOperands, settings: Attentio
   const queries = q.shape[q.ndim - 2] as number
   const y = emptyLike(q, settings.batch, queries, v.shape[v.ndim - 1] as number)
   const result = { y, statistics: empty(q.dtype, [...settings.batch, queries, 2]) }
-  const nanoseconds = costOf(operands, settings, 2)
-  const inThreads = isShared(nanoseconds)
-  const participants = { operands, result, cotangent: null, products: NO_PRODUCTS }
-  const call = new CallBlock(participants, settings, inThreads ? getThreads() : 1)
-  const { address, positions, workspace, workspaceSize } = call
+  const call = new CallBlock({ operands, result, cotangent: null, products: NO_PRODUCTS }, settings)
+  const { address, positions, workspace } = call
   const suffix = suffixOf(q.dtype)
-  if (!inThreads) {
-    forwardKernel.get(suffix)(address, 0, positions, 0, queries, workspace)
-    return result
-  }
-  const scratch = { argument: 5, address: workspace, bytes: workspaceSize }
-  const byPosition = (from: number, to: number) => [address, from, to, 0, queries, 0]
-  const byQuery = (from: number, to: number) => [address, 0, positions, from, to, 0]
-  if (positions >= getThreads()) {
-    inPieces(forwardKernel, suffix, { units: positions, nanoseconds, piece: byPosition, scratch })
-  } else inPieces(forwardKernel, suffix, { units: queries, multiple: QUERIES, nanoseconds, piece: byQuery, scratch })
+  if (call.isShared) {
+    share(forwardKernel, suffix, call, [positions, queries], positions >= getThreads() ? POSITIONS : QUERIES)
+  } else forwardKernel.get(suffix)(address, 0, positions, 0, queries, workspace)
   return result
 }
 
@@ -247,15 +268,22 @@ export function attentionBackward(
     k: wanted.k ? productOf(operands.k) : null,
     v: wanted.v ? productOf(operands.v) : null,
   }
-  const nanoseconds = costOf(operands, settings, 5)
-  const inThreads = isShared(nanoseconds)
-  const call = new CallBlock({ operands, result, cotangent, products }, settings, inThreads ? getThreads() : 1)
-  const { address, positions, queries, keys, workspace, workspaceSize } = call
+  const call = new CallBlock({ operands, result, cotangent, products }, settings)
+  const { address, positions, queries, keys, workspace } = call
   const suffix = suffixOf(cotangent.dtype)
-  if (inThreads) {
-    const piece = (from: number, to: number) => [address, from, to, 0, queries, 0, keys, 0]
-    const scratch = { argument: 7, address: workspace, bytes: workspaceSize }
-    inPieces(backwardKernel, suffix, { units: positions, nanoseconds, piece, scratch })
-  } else backwardKernel.get(suffix)(address, 0, positions, 0, queries, 0, keys, workspace)
+  if (!call.isShared) backwardKernel.get(suffix)(address, 0, positions, 0, queries, 0, keys, workspace)
+  else if (positions >= getThreads()) share(backwardKernel, suffix, call, [positions, queries, keys], POSITIONS)
+  else {
+    // Parts of a matrix: those of the products towards q along the queries, the others along the keys. Each needs the
+    // weights, which are so computed twice.
+    if (wanted.q) {
+      call.setProducts({ ...NO_PRODUCTS, q: products.q })
+      share(backwardKernel, suffix, call, [positions, queries, keys], QUERIES)
+    }
+    if (wanted.k || wanted.v) {
+      call.setProducts({ ...products, q: null })
+      share(backwardKernel, suffix, call, [positions, queries, keys], KEYS)
+    }
+  }
   return products
 }
