@@ -45,8 +45,12 @@ describe('against each other', () => {
     fc.assert(
       fc.property(points, ([f, seed]) => {
         const recorded = gradients(f, seed, true)
+        // Attention has one kernel for its rule, and one made of operations where the sweep is recorded.
+        const { entries } = tapeOf(f.call(...leavesOf(f, seed)))
+        const isFused = entries.some(({ op }) => op === 'scaledDotProductAttention')
         gradients(f, seed, false).forEach((gradient, i) => {
-          expectSame(gradient, recorded[i] as Tensor)
+          if (isFused) expectNear(gradient, recorded[i] as Tensor, { relative: 1e-12, absolute: 1e-12 })
+          else expectSame(gradient, recorded[i] as Tensor)
         })
       }),
     )
