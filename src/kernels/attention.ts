@@ -15,9 +15,11 @@ import {
   DEPTH, multiplyPanels, pack, PANEL_WORKSPACE, panelStride, packPanels, packsRows, TILE_ROW,
 } from "./tiles";
 
-/** Queries and keys of a block: its scores (32 KiB in f32) and packed operands fit a second-level cache. */
-const QUERY_BLOCK: i32 = 120;
-const KEY_BLOCK: i32 = 120;
+/**
+ * Queries and keys of a block, at most: its scores and their cotangents (57 KiB each in f32) fit a second-level cache,
+ * beside the packed operands.
+ */
+const BLOCK: i32 = 120;
 
 /** Blocks are a multiple of this, where there are several: whole strips of 4 or 6 rows, and whole panels. */
 const STRIPS: i32 = 24;
@@ -27,8 +29,8 @@ const BOOL_MASK: i32 = 1;
 
 /**
  * What the caller writes: sizes, options and operands, strides in bytes. Matrices of a batch lie at offsets from the
- * addresses, which `Offsets` has for every position of the batch. Y, and what is written, has contiguous rows; so has
- * its cotangent.
+ * addresses, which `Offsets` has for every position of the batch. The rows of Y, and of whatever is written, are
+ * contiguous.
  */
 @unmanaged
 class Attention {
@@ -112,26 +114,16 @@ function panelBytes<T>(columns: i32, depth: i32): usize {
   return paddedBytes<T>(columns) / TILE_ROW * panelStride(depth);
 }
 
-/** The size of blocks, a multiple of `grain` up to `limit`, into which `count` divides evenly. */
+/** The size of blocks into which so many queries or keys are evenly divided. */
 @inline
-function blockSize(count: i32, limit: i32, grain: i32): i32 {
-  const blocks = (count + limit - 1) / limit;
+function blockSize(count: i32): i32 {
+  const blocks = (count + BLOCK - 1) / BLOCK;
   const size = (count + blocks - 1) / blocks;
-  return (size + grain - 1) / grain * grain;
-}
-
-@inline
-function queryBlock(queries: i32): i32 {
-  return min(queries, blockSize(queries, QUERY_BLOCK, STRIPS));
-}
-
-@inline
-function keyBlock<T>(keys: i32): i32 {
-  return min(keys, blockSize(keys, KEY_BLOCK, STRIPS));
+  return min(count, (size + STRIPS - 1) / STRIPS * STRIPS);
 }
 
 /** Bytes of the random numbers for a row of a block. */
-const RANDOM: i32 = 4 * (KEY_BLOCK + 8);
+const RANDOM: usize = 4 * (BLOCK + 8);
 
 /** A row of numbers to add to the scores: those of the mask, or 0 and -∞ for true and false. */
 function biasRow<T>(mask: usize, stride: usize, count: i32, kind: i32, out: usize): void {
@@ -236,13 +228,13 @@ function multiplyPacked<T>(
   a: usize, rowStrideA: usize, columnStrideA: usize, b: usize, stride: usize, c: usize, rowStrideC: usize,
   m: i32, n: i32, k: i32, accumulate: bool, workspace: usize,
 ): void {
-  const panels = n / (TILE_ROW / sizeof<T>());
+  const tileColumns = TILE_ROW / sizeof<T>();
+  const panels = n / tileColumns;
   const packA = packsRows<T>(n, columnStrideA);
   for (let start = 0; start < k; start += DEPTH) {
     multiplyPanels<T>(
       a, rowStrideA, columnStrideA, packA, b, stride, TILE_ROW, b + <usize>panels * stride,
-      c, rowStrideC, m, panels, n % (TILE_ROW / sizeof<T>()), min(k - start, DEPTH), accumulate || start > 0,
-      workspace,
+      c, rowStrideC, m, panels, n % tileColumns, min(k - start, DEPTH), accumulate || start > 0, workspace,
     );
     a += <usize>DEPTH * columnStrideA;
     b += <usize>DEPTH * TILE_ROW;
@@ -349,8 +341,8 @@ function forward<T>(call: Attention, from: i32, to: i32, queryFrom: i32, queryTo
   const keyDim = call.keyDim;
   const valueDim = call.valueDim;
   const tileColumns = TILE_ROW / sizeof<T>();
-  const queryStep = queryBlock(queries);
-  const keyStep = keyBlock<T>(keys);
+  const queryStep = blockSize(queries);
+  const keyStep = blockSize(keys);
   const scoreStride = paddedBytes<T>(keyStep);
   const stride = panelStride(keyDim);
   const scores = workspace + PANEL_WORKSPACE;
@@ -523,8 +515,8 @@ function backward<T>(
   const keyDim = call.keyDim;
   const valueDim = call.valueDim;
   const tileColumns = TILE_ROW / sizeof<T>();
-  const queryStep = queryBlock(queries);
-  const keyStep = keyBlock<T>(keys);
+  const queryStep = blockSize(queries);
+  const keyStep = blockSize(keys);
   const scoreStride = paddedBytes<T>(keyStep);
   const keyStride = panelStride(keyDim);
   const valueStride = panelStride(valueDim);
@@ -539,7 +531,7 @@ function backward<T>(
   const sums = products + block;
   const queryBytes = panelBytes<T>(keyDim, queryStep);
   const cotangentBytes = panelBytes<T>(valueDim, queryStep);
-  const queryPanels = sums + (<usize>(queryTo - queryFrom) * sizeof<T>() + 15) & ~15;
+  const queryPanels = (sums + <usize>(queryTo - queryFrom) * sizeof<T>() + 15) & ~15;
   const cotangentPanels = queryPanels + <usize>((queryTo - queryFrom + queryStep - 1) / queryStep) * queryBytes;
   const rowBias = call.maskKind != NO_MASK ? bias : 0;
   const masks = call.maskKind != NO_MASK || call.causal || call.dropout > 0;
@@ -571,22 +563,29 @@ function backward<T>(
     if (call.dk) clearRows<T>(dk + <usize>keyFrom * call.dkRow, call.dkRow, keyTo - keyFrom, keyDim);
     if (call.dv) clearRows<T>(dv + <usize>keyFrom * call.dvRow, call.dvRow, keyTo - keyFrom, valueDim);
     if (!annihilating) {
-      let at0 = queryPanels;
-      let at1 = cotangentPanels;
+      let queryPanel = queryPanels;
+      let cotangentPanel = cotangentPanels;
       for (let query = queryFrom; query < queryTo; query += queryStep) {
         const rows = min(queryStep, queryTo - query);
         const step = panelStride(rows);
-        if (call.dk) packPanels<T>(q + <usize>query * call.qRow, call.qRow, call.qColumn, at0, step, keyDim, rows);
-        if (call.dv) packPanels<T>(g + <usize>query * call.gRow, call.gRow, call.gColumn, at1, step, valueDim, rows);
-        at0 += queryBytes;
-        at1 += cotangentBytes;
+        if (call.dk) {
+          packPanels<T>(q + <usize>query * call.qRow, call.qRow, call.qColumn, queryPanel, step, keyDim, rows);
+        }
+        if (call.dv) {
+          packPanels<T>(g + <usize>query * call.gRow, call.gRow, call.gColumn, cotangentPanel, step, valueDim, rows);
+        }
+        queryPanel += queryBytes;
+        cotangentPanel += cotangentBytes;
       }
     }
-    for (let key = keyFrom; key < keyTo; key += keyStep) {
+    const keyEnd = call.causal ? min(keyTo, queryTo) : keyTo;
+    for (let key = keyFrom; key < keyEnd; key += keyStep) {
       const width = min(keyStep, keyTo - key);
       const keysHere = k + <usize>key * call.kRow;
       const widthStride = panelStride(width);
-      if (call.dq && !annihilating) packPanels<T>(keysHere, call.kRow, call.kColumn, keyRows, widthStride, keyDim, width);
+      if (call.dq && !annihilating) {
+        packPanels<T>(keysHere, call.kRow, call.kColumn, keyRows, widthStride, keyDim, width);
+      }
       packPanels<T>(keysHere, call.kColumn, call.kRow, keyPanels, keyStride, width, keyDim);
       if (towardsScores) {
         packPanels<T>(
@@ -686,11 +685,11 @@ export function attentionBackward_f64(
 /** What the backward pass needs, and more than the forward pass does. */
 @inline
 function workspaceBytes<T>(queries: i32, keys: i32, keyDim: i32, valueDim: i32): usize {
-  const queryStep = queryBlock(queries);
-  const keyStep = keyBlock<T>(keys);
+  const queryStep = blockSize(queries);
+  const keyStep = blockSize(keys);
   const scoreStride = paddedBytes<T>(keyStep);
   const queryBlocks = <usize>((queries + queryStep - 1) / queryStep);
-  return PANEL_WORKSPACE + (2 * <usize>queryStep + 1) * scoreStride + <usize>RANDOM +
+  return PANEL_WORKSPACE + (2 * <usize>queryStep + 1) * scoreStride + RANDOM +
     panelBytes<T>(keyStep, keyDim) + panelBytes<T>(keyDim, keyStep) +
     max(panelBytes<T>(keyStep, valueDim), panelBytes<T>(valueDim, keyStep)) +
     <usize>queries * offsetof<RowState>() +
@@ -702,6 +701,7 @@ export function attentionWorkspace_f32(queries: i32, keys: i32, keyDim: i32, val
   return workspaceBytes<f32>(queries, keys, keyDim, valueDim);
 }
 
+/** `attentionWorkspace_f32` in f64. */
 export function attentionWorkspace_f64(queries: i32, keys: i32, keyDim: i32, valueDim: i32): usize {
   return workspaceBytes<f64>(queries, keys, keyDim, valueDim);
 }
