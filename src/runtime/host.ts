@@ -29,6 +29,8 @@ export function maySleep(): boolean {
   }
 }
 
+let sourceUrl: string | undefined
+
 /**
  * Starts a thread that does not keep the process alive.
  *
@@ -50,8 +52,8 @@ export function startWorker(post: Post, ended: (reason: string) => void): Worker
     worker.on('exit', (code) => ended(`it ended with exit code ${code}`))
     return worker
   }
-  const url = URL.createObjectURL(new Blob([workerSource], { type: 'text/javascript' }))
-  const worker = new globalThis.Worker(url)
+  sourceUrl ??= URL.createObjectURL(new Blob([workerSource], { type: 'text/javascript' }))
+  const worker = new globalThis.Worker(sourceUrl)
   worker.onerror = (event) => ended(event.message)
   worker.postMessage(post)
   return worker
