@@ -8,7 +8,8 @@ const instruction = (bytes: Uint8Array, at: number) => Array.from(bytes.subarray
 function exchanged(): string[] {
   const found: string[] = []
   for (let i = 0; i < plain.length; ) {
-    if (plain[i] === 0xfd && instruction(plain, i) !== instruction(fused, i)) {
+    // The third byte is another instruction's where the second one is all of an opcode.
+    if (plain[i] === 0xfd && (fused[i] !== plain[i] || fused[i + 1] !== plain[i + 1])) {
       found.push(`${instruction(plain, i)} → ${instruction(fused, i)}`)
       i += 3
     } else i++
