@@ -18,6 +18,7 @@ interface DTypeFacts {
   readonly rank: number
   readonly array: {
     new (length: number): TypedArray
+    new (numbers: ArrayLike<number>): TypedArray
     new (buffer: ArrayBufferLike, byteOffset: number, length: number): TypedArray
   }
 }

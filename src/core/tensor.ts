@@ -2,7 +2,7 @@ import { read, readOne, tick } from '../memory/arena.js'
 import { disown, own } from '../memory/scope.js'
 import type { Storage } from '../memory/storage.js'
 import type { TensorMethods } from '../methods.js'
-import { checkFloating, type DType, type TypedArray } from './dtype.js'
+import { arrayOf, checkFloating, type DType, type TypedArray } from './dtype.js'
 import { ArgumentError, DTypeError, GradientError, ShapeError } from './errors.js'
 import { formatTensor } from './format.js'
 import { TapeNode } from './node.js'
@@ -129,8 +129,7 @@ export class Tensor {
     const numbers = read(this.storage)
     if (this.strides === null) return numbers
     checkCount('data', this.shape)
-    const result = this.storage.emptyArray().constructor as new (length: number) => TypedArray
-    return gather(numbers, this.shape, this.strides, new result(this.size))
+    return gather(numbers, this.shape, this.strides, new (arrayOf(this.dtype))(this.size))
   }
 
   /** A copy of the numbers as nested arrays; a plain number for a scalar; booleans for `bool`. */

@@ -2,7 +2,7 @@
 // (see scope.ts) and its block is used again. Everything else stays until there is much of it; then what has not been
 // used lately is written back to the JavaScript heap, where garbage collection takes care of it, and its block is used
 // again too. So nobody has to free anything, and no working set is too large.
-import type { DType, TypedArray } from '../core/dtype.js'
+import { arrayOf, type DType, type TypedArray } from '../core/dtype.js'
 import { MemoryError } from '../core/errors.js'
 import { LARGEST_COUNT } from '../core/shape.js'
 import { heapBase, kernels } from '../runtime/kernels.js'
@@ -111,14 +111,8 @@ export function markChanged(storage: Storage): void {
 
 /** A copy of the numbers on the JavaScript heap. */
 export function read(storage: Storage): TypedArray {
-  const numbers = storage.emptyArray()
-  if (storage.address === 0) numbers.set(homeOf(storage))
-  else {
-    const view = viewOf(storage.dtype)
-    const start = storage.address / view.BYTES_PER_ELEMENT
-    numbers.set(view.subarray(start, start + storage.length))
-  }
-  return numbers
+  // Unlike `slice`, this does not clear the new array before it is written.
+  return new (arrayOf(storage.dtype))(storage.address === 0 ? homeOf(storage) : numbersOf(storage))
 }
 
 /** One number, without copying the others. */
@@ -178,6 +172,13 @@ function forget(storage: Storage): void {
   storage.slot = -1
 }
 
+/** The numbers where they are in linear memory. */
+function numbersOf(storage: Storage): TypedArray {
+  const view = viewOf(storage.dtype)
+  const start = storage.address / view.BYTES_PER_ELEMENT
+  return view.subarray(start, start + storage.length)
+}
+
 function homeOf(storage: Storage): TypedArray | readonly number[] {
   if (storage.home === null) throw new MemoryError('internal: numbers were used after they were given up')
   return storage.home
@@ -197,9 +198,9 @@ const SMALL = 128
 
 function copyOut(storage: Storage): TypedArray | readonly number[] {
   const { length, address } = storage
+  if (length > SMALL) return read(storage)
   const view = viewOf(storage.dtype)
   const start = address / view.BYTES_PER_ELEMENT
-  if (length > SMALL) return view.slice(start, start + length)
   const array = new Array<number>(length)
   for (let i = 0; i < length; i++) array[i] = view[start + i] as number
   return array

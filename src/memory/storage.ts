@@ -1,4 +1,4 @@
-import { arrayOf, bytesOf, type DType, type TypedArray } from '../core/dtype.js'
+import { bytesOf, type DType, type TypedArray } from '../core/dtype.js'
 import { classOf } from './blocks.js'
 
 /**
@@ -34,10 +34,5 @@ export class Storage {
   ) {
     this.bytes = length * bytesOf(dtype)
     this.blockClass = classOf(this.bytes)
-  }
-
-  /** An array on the JavaScript heap of this storage's kind and exact length. */
-  emptyArray(): TypedArray {
-    return new (arrayOf(this.dtype))(this.length)
   }
 }

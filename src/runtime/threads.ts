@@ -11,7 +11,7 @@ import { blockAddress, getFusedMultiplyAdd, type KernelFamily, kernels, memory }
 /** When work is shared. Only tests change it. */
 export const tuning = {
   /** Nanoseconds of work, as operations estimate it, from which on threads save time that look out for it. */
-  threshold: 50_000,
+  threshold: 25_000,
   /** Nanoseconds of work for each thread that is woken. */
   wake: 100_000,
   /** Nanoseconds of work that a piece has at least. */
@@ -71,7 +71,7 @@ export function getThreads(): number {
 
 /**
  * Sets how many threads share large operations: products of matrices, elementwise functions, softmax and its like,
- * reductions, copies and random numbers, from about 50 µs of work on. The default is one for each processor that the
+ * reductions, copies and random numbers, from about 25 µs of work on. The default is one for each processor that the
  * program may use, but at most 8.
  *
  * Nothing else changes: operations return when they are done, results have the same bits for any number of threads, and
