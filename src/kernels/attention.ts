@@ -10,7 +10,7 @@ import { flushedExponential } from "./exponential";
 import { loadUpTo, storeUpTo } from "./partial";
 import { randomUniform_f32 } from "./random";
 import { lanes, multiplyAdd } from "./simd";
-import { annihilate, below } from "./softmax";
+import { annihilate, below, exponentialSum, largestOf } from "./softmax";
 import {
   DEPTH, multiplyPanels, pack, PANEL_WORKSPACE, panelStride, packPanels, packsRows, TILE_ROW,
 } from "./tiles";
@@ -152,21 +152,32 @@ function biasRow<T>(mask: usize, stride: usize, count: i32, kind: i32, out: usiz
   }
 }
 
-/** A vector of products as scores: -∞ beyond the first `count` lanes, and where the bias (address 0 for none) is. */
-@inline
-function scoresOf<T>(products: v128, count: i32, factor: v128, bias: usize): v128 {
+/** Adds a bias to a row of scores. What is forbidden stays so, whatever the score: also where that is NaN. */
+function addBias<T>(row: usize, bias: usize, count: i32): void {
   const lowest = v128.splat<T>(-<T>Infinity);
-  let scores = v128.mul<T>(products, factor);
-  if (bias) {
-    // What is forbidden stays so, whatever the score: also where that is NaN.
-    const added = v128.load(bias);
-    scores = v128.bitselect(lowest, v128.add<T>(scores, added), v128.eq<T>(added, lowest));
+  for (let x: usize = 0; count > 0; count -= lanes<T>(), x += 16) {
+    const added = v128.load(bias + x);
+    const score = v128.add<T>(v128.load(row + x), added);
+    v128.store(row + x, v128.bitselect(lowest, score, v128.eq<T>(added, lowest)));
   }
-  if (count < lanes<T>()) {
-    const lane = sizeof<T>() == 4 ? i32x4(0, 1, 2, 3) : i32x4(0, 0, 1, 1);
-    scores = v128.bitselect(scores, lowest, i32x4.lt_s(lane, i32x4.splat(count)));
+}
+
+/** Completes the last vector of a row with -∞; returns the count of what is there then. */
+@inline
+function completeRow<T>(row: usize, count: i32): i32 {
+  for (; count % lanes<T>() != 0; ++count) store<T>(row + <usize>count * sizeof<T>(), -<T>Infinity);
+  return count;
+}
+
+/** Panels of so many columns times a factor. */
+function scalePanels<T>(panels: usize, columns: i32, depth: i32, factor: f64): void {
+  if (factor == 1) return;
+  const by = v128.splat<T>(<T>factor);
+  for (let left = paddedBytes<T>(columns); left > 0; left -= TILE_ROW, panels += panelStride(depth)) {
+    for (let x: usize = 0; x < <usize>depth * TILE_ROW; x += 16) {
+      v128.store(panels + x, v128.mul<T>(v128.load(panels + x), by));
+    }
   }
-  return scores;
 }
 
 /** Draws the numbers that decide what is dropped of a row of weights from `key` on; returns where they begin. */
@@ -205,19 +216,19 @@ function isFinite<T>(matrix: usize, rowStride: usize, columnStride: usize, rows:
   return v128.all_true<i64>(v128.eq<T>(sum, sum));
 }
 
-/** C = A · B or C += A · B, where a zero in A makes no product with B, not even with NaN. */
+/** C = factor · A · B or C += factor · A · B, where a zero in A makes no product with B, not even with NaN. */
 function multiplyAnnihilating<T>(
-  a: usize, rowStrideA: usize, columnStrideA: usize, b: usize, rowStrideB: usize, columnStrideB: usize,
+  factor: f64, a: usize, rowStrideA: usize, columnStrideA: usize, b: usize, rowStrideB: usize, columnStrideB: usize,
   c: usize, rowStrideC: usize, m: i32, n: i32, k: i32, accumulate: bool,
 ): void {
   for (; m > 0; --m, a += rowStrideA, c += rowStrideC) {
     if (!accumulate) memory.fill(c, 0, <usize>n * sizeof<T>());
     for (let l = 0; l < k; ++l) {
-      const factor = load<T>(a + <usize>l * columnStrideA);
-      if (factor == 0) continue;
+      const value = load<T>(a + <usize>l * columnStrideA);
+      if (value == 0) continue;
       let from = b + <usize>l * rowStrideB;
       for (let x: usize = 0; x < <usize>n * sizeof<T>(); x += sizeof<T>(), from += columnStrideB) {
-        store<T>(c + x, (load<T>(c + x) + factor * load<T>(from)) as T);
+        store<T>(c + x, (load<T>(c + x) + value * (<T>factor * load<T>(from))) as T);
       }
     }
   }
@@ -255,11 +266,11 @@ function inverseOf<T>(sum: f64): T {
   return sum == 0 ? 0 as T : <T>(1 / sum);
 }
 
-@inline
-function largestLane<T>(v: v128): T {
-  v = v128.pmax<T>(v, v128.shuffle<f64>(v, v, 1, 0));
-  if (sizeof<T>() == 4) v = v128.pmax<T>(v, v128.shuffle<T>(v, v, 1, 0, 3, 2));
-  return v128.extract_lane<T>(v, 0);
+function clearRows<T>(matrix: usize, rowStride: usize, rows: i32, columns: i32): void {
+  const zero = i64x2(0, 0);
+  for (; rows > 0; --rows, matrix += rowStride) {
+    for (let left = columns, x = matrix; left > 0; left -= lanes<T>(), x += 16) storeUpTo<T>(x, zero, left);
+  }
 }
 
 /** A row times a factor, in place. */
@@ -271,7 +282,7 @@ function scaleRow<T>(row: usize, count: i32, factor: v128): void {
 }
 
 /**
- * Turns a block of products Q Kᵀ into weights that lack the factor 1 / sum, in place, and carries the rows' states on;
+ * Turns a block of scores into weights that lack the factor 1 / sum, in place, and carries the rows' states on;
  * what is in Y is scaled to the new maxima. `seen` keys from `key` on, of which causal queries see fewer. `bias` is room
  * for a row of the mask, 0 where there is none.
  */
@@ -279,56 +290,38 @@ function weightRows<T>(
   call: Attention, weights: i32, mask: usize, scores: usize, scoreStride: usize, query: i32, rows: i32,
   key: i32, seen: i32, states: usize, y: usize, bias: usize, random: usize,
 ): void {
-  const factor = v128.splat<T>(<T>call.factor);
   const dropout = f32x4.splat(call.dropout);
   const kept = v128.splat<T>(<T>call.kept);
-  const bytes = paddedBytes<T>(seen);
   for (let r = 0; r < rows; ++r) {
     if (bias && (r == 0 || call.maskRow != 0)) {
       biasRow<T>(mask + <usize>r * call.maskRow, call.maskColumn, seen, call.maskKind, bias);
     }
-    const count = call.causal ? min(seen, query + r + 1 - key) : seen;
-    // NaN is disregarded here: it survives in the exponentials.
-    let largest = v128.splat<T>(-<T>Infinity);
-    for (let x: usize = 0, left = count; x < bytes; x += 16, left -= lanes<T>()) {
-      const score = scoresOf<T>(v128.load(scores + x), left, factor, bias ? bias + x : 0);
-      v128.store(scores + x, score);
-      largest = v128.pmax<T>(largest, score);
-    }
-    const block = largestLane<T>(largest);
+    const count = call.causal ? max(min(seen, query + r + 1 - key), 0) : seen;
+    if (bias) addBias<T>(scores, bias, count);
+    const whole = completeRow<T>(scores, count);
+    const largest = v128.extract_lane<T>(largestOf<T>(scores, whole), 0);
     const state = changetype<RowState>(states);
     const before = <T>state.maximum;
-    const maximum = block > before ? block : before;
+    const maximum = largest > before ? largest : before;
     // Where nothing was seen yet, all exponentials are to be 0.
     const subtracted = v128.splat<T>(maximum == -<T>Infinity ? 0 as T : maximum);
-    let sum = state.sum;
     if (maximum != before) {
       state.maximum = <f64>maximum;
       if (key > 0) {
         const correction = flushedExponential<T>(below<T>(v128.splat<T>(before), subtracted));
-        sum *= <f64>v128.extract_lane<T>(correction, 0);
+        state.sum *= <f64>v128.extract_lane<T>(correction, 0);
         scaleRow<T>(y, call.valueDim, correction);
       }
     }
-    let drawn: usize = 0;
-    if (call.dropout > 0 && count > 0) drawn = drawRow(call, weights, query + r, key, count, random);
-    let first = i64x2(0, 0);
-    let second = first;
-    for (let x: usize = 0; x < bytes; ) {
-      // A few vectors share one entry into the running sum, which costs more than they do.
-      let group = i64x2(0, 0);
-      for (const end = min(x + 8 * 16, bytes); x < end; x += 16) {
-        let weight = flushedExponential<T>(below<T>(v128.load(scores + x), subtracted));
-        group = v128.add<T>(group, weight);
-        if (drawn) {
-          weight = v128.and(v128.mul<T>(weight, kept), keptLanes<T>(drawn + x / sizeof<T>() * 4, dropout));
-        }
-        v128.store(scores + x, weight);
+    state.sum += exponentialSum<T>(scores, scores, whole, subtracted);
+    if (call.dropout > 0 && count > 0) {
+      const drawn = drawRow(call, weights, query + r, key, count, random);
+      for (let i = 0; i < count; i += lanes<T>()) {
+        const at = scores + <usize>i * sizeof<T>();
+        v128.store(at, v128.and(v128.mul<T>(v128.load(at), kept), keptLanes<T>(drawn + 4 * i, dropout)));
       }
-      second = addToSecond<T>(second, first, group);
-      first = addToFirst<T>(first, group);
     }
-    state.sum = sum + total<T>(first, second);
+    clearRows<T>(scores + <usize>whole * sizeof<T>(), 0, 1, seen - whole);
     states += offsetof<RowState>();
     scores += scoreStride;
     y += call.yRow;
@@ -373,6 +366,7 @@ function forward<T>(call: Attention, from: i32, to: i32, queryFrom: i32, queryTo
       const values = v + <usize>key * call.vRow;
       const step = panelStride(width);
       packPanels<T>(k + <usize>key * call.kRow, call.kColumn, call.kRow, keyPanels, stride, width, keyDim);
+      scalePanels<T>(keyPanels, width, keyDim, call.factor);
       packPanels<T>(values, call.vRow, call.vColumn, valuePanels, step, valueDim, width);
       for (let query = queryFrom; query < queryTo; query += queryStep) {
         const rows = min(queryStep, queryTo - query);
@@ -390,7 +384,7 @@ function forward<T>(call: Attention, from: i32, to: i32, queryFrom: i32, queryTo
         );
         if (annihilating) {
           multiplyAnnihilating<T>(
-            scores, scoreStride, sizeof<T>(), values, call.vRow, call.vColumn, target, call.yRow,
+            1, scores, scoreStride, sizeof<T>(), values, call.vRow, call.vColumn, target, call.yRow,
             rows, valueDim, seen, key > 0,
           );
         } else {
@@ -461,49 +455,44 @@ function rowProducts<T>(
 }
 
 /**
- * Turns a block of products Q Kᵀ into weights, as they are after dropout, and a block of products g Vᵀ (address 0 for
- * none) into the cotangents of the products Q Kᵀ, both in place.
+ * Turns a block of scores into weights, as they are after dropout, and a block of products g Vᵀ (address 0 for none) into
+ * the cotangents of the scores, both in place.
  */
 function cotangentRows<T>(
   call: Attention, weights: i32, mask: usize, scores: usize, products: usize, scoreStride: usize, query: i32, rows: i32,
   key: i32, seen: i32, statistics: usize, sums: usize, bias: usize, random: usize,
 ): void {
-  const factor = v128.splat<T>(<T>call.factor);
   const dropout = f32x4.splat(call.dropout);
   const kept = v128.splat<T>(<T>call.kept);
-  const bytes = paddedBytes<T>(seen);
   for (let r = 0; r < rows; ++r) {
     if (bias && (r == 0 || call.maskRow != 0)) {
       biasRow<T>(mask + <usize>r * call.maskRow, call.maskColumn, seen, call.maskKind, bias);
     }
-    const count = call.causal ? min(seen, query + r + 1 - key) : seen;
-    const maximum = v128.load_splat<T>(statistics);
+    const count = call.causal ? max(min(seen, query + r + 1 - key), 0) : seen;
+    if (bias) addBias<T>(scores, bias, count);
+    const whole = completeRow<T>(scores, count);
+    exponentialSum<T>(scores, scores, whole, v128.load_splat<T>(statistics));
     const inverse = v128.load_splat<T>(statistics, sizeof<T>());
     const sum = v128.load_splat<T>(sums);
     let drawn: usize = 0;
     if (call.dropout > 0 && count > 0) drawn = drawRow(call, weights, query + r, key, count, random);
-    for (let x: usize = 0, left = count; x < bytes; x += 16, left -= lanes<T>()) {
-      const score = scoresOf<T>(v128.load(scores + x), left, factor, bias ? bias + x : 0);
-      const weight = v128.mul<T>(flushedExponential<T>(below<T>(score, maximum)), inverse);
-      const keep = drawn ? keptLanes<T>(drawn + x / sizeof<T>() * 4, dropout) : i64x2(-1, -1);
+    for (let i = 0; i < count; i += lanes<T>()) {
+      const x = <usize>i * sizeof<T>();
+      const weight = v128.mul<T>(v128.load(scores + x), inverse);
+      const keep = drawn ? keptLanes<T>(drawn + 4 * i, dropout) : i64x2(-1, -1);
       v128.store(scores + x, drawn ? v128.and(v128.mul<T>(weight, kept), keep) : weight);
       if (!products) continue;
       let product = v128.load(products + x);
       if (drawn) product = v128.and(v128.mul<T>(product, kept), keep);
-      const cotangent = annihilate<T>(weight, v128.sub<T>(product, sum));
-      v128.store(products + x, v128.mul<T>(cotangent, factor));
+      v128.store(products + x, annihilate<T>(weight, v128.sub<T>(product, sum)));
     }
+    const tail = <usize>whole * sizeof<T>();
+    clearRows<T>(scores + tail, 0, 1, seen - whole);
+    if (products) clearRows<T>(products + tail, 0, 1, seen - whole);
     statistics += 2 * sizeof<T>();
     sums += sizeof<T>();
     scores += scoreStride;
     if (products) products += scoreStride;
-  }
-}
-
-function clearRows<T>(matrix: usize, rowStride: usize, rows: i32, columns: i32): void {
-  const zero = i64x2(0, 0);
-  for (; rows > 0; --rows, matrix += rowStride) {
-    for (let left = columns, x = matrix; left > 0; left -= lanes<T>(), x += 16) storeUpTo<T>(x, zero, left);
   }
 }
 
@@ -570,6 +559,7 @@ function backward<T>(
         const step = panelStride(rows);
         if (call.dk) {
           packPanels<T>(q + <usize>query * call.qRow, call.qRow, call.qColumn, queryPanel, step, keyDim, rows);
+          scalePanels<T>(queryPanel, keyDim, rows, call.factor);
         }
         if (call.dv) {
           packPanels<T>(g + <usize>query * call.gRow, call.gRow, call.gColumn, cotangentPanel, step, valueDim, rows);
@@ -585,8 +575,10 @@ function backward<T>(
       const widthStride = panelStride(width);
       if (call.dq && !annihilating) {
         packPanels<T>(keysHere, call.kRow, call.kColumn, keyRows, widthStride, keyDim, width);
+        scalePanels<T>(keyRows, keyDim, width, call.factor);
       }
       packPanels<T>(keysHere, call.kColumn, call.kRow, keyPanels, keyStride, width, keyDim);
+      scalePanels<T>(keyPanels, width, keyDim, call.factor);
       if (towardsScores) {
         packPanels<T>(
           v + <usize>key * call.vRow, call.vColumn, call.vRow, valuePanels, valueStride, width, valueDim,
@@ -623,19 +615,19 @@ function backward<T>(
         if (annihilating) {
           if (call.dv) {
             multiplyAnnihilating<T>(
-              weights, sizeof<T>(), scoreStride, cotangents, call.gRow, call.gColumn,
+              1, weights, sizeof<T>(), scoreStride, cotangents, call.gRow, call.gColumn,
               dvHere, call.dvRow, seen, valueDim, rows, true,
             );
           }
           if (call.dk) {
             multiplyAnnihilating<T>(
-              products, sizeof<T>(), scoreStride, queriesHere, call.qRow, call.qColumn,
+              call.factor, products, sizeof<T>(), scoreStride, queriesHere, call.qRow, call.qColumn,
               dkHere, call.dkRow, seen, keyDim, rows, true,
             );
           }
           if (call.dq) {
             multiplyAnnihilating<T>(
-              products, scoreStride, sizeof<T>(), keysHere, call.kRow, call.kColumn,
+              call.factor, products, scoreStride, sizeof<T>(), keysHere, call.kRow, call.kColumn,
               dqHere, call.dqRow, rows, keyDim, seen, true,
             );
           }

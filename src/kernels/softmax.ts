@@ -6,8 +6,8 @@ import { logarithm } from "./reproducible";
 import { loadUpTo, storeUpTo } from "./rest";
 import { lanes } from "./simd";
 
-/** The largest number of a row in all lanes, but 0 if that is -∞. NaN is disregarded. */
-export function rowMaximum<T>(x: usize, count: i32): v128 {
+/** The largest number of a row in all lanes. NaN is disregarded. */
+export function largestOf<T>(x: usize, count: i32): v128 {
   const lowest = v128.splat<T>(-<T>Infinity);
   let a = lowest;
   let b = lowest;
@@ -22,8 +22,14 @@ export function rowMaximum<T>(x: usize, count: i32): v128 {
   for (; count > 0; count -= lanes<T>(), x += 16) a = v128.pmax<T>(a, loadUpTo<T>(x, count, lowest));
   a = v128.pmax<T>(v128.pmax<T>(a, b), v128.pmax<T>(c, d));
   a = v128.pmax<T>(a, v128.shuffle<f64>(a, a, 1, 0));
-  if (sizeof<T>() == 4) a = v128.pmax<T>(a, v128.shuffle<T>(a, a, 1, 0, 3, 2));
-  return v128.andnot(a, v128.eq<T>(a, lowest));
+  return sizeof<T>() == 4 ? v128.pmax<T>(a, v128.shuffle<T>(a, a, 1, 0, 3, 2)) : a;
+}
+
+/** The same, but 0 if that is -∞. */
+@inline
+export function rowMaximum<T>(x: usize, count: i32): v128 {
+  const largest = largestOf<T>(x, count);
+  return v128.andnot(largest, v128.eq<T>(largest, v128.splat<T>(-<T>Infinity)));
 }
 
 /** x - maximum, but 0 for two equal infinities: the limit for a place that outgrows all others. */
