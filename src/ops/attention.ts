@@ -80,12 +80,7 @@ function checkScores(q: Tensor, k: Tensor, options: AttentionOptions): Scores {
   if (typeof factor !== 'number') throw new ArgumentError(`${NAME}: scale must be a number, got ${typeof factor}`)
   checkCount(NAME, q.shape)
   checkCount(NAME, k.shape)
-  const batch = batchOf(
-    q.shape.slice(0, -2),
-    k.shape.slice(0, -2),
-    `q ${showShape(q.shape)}`,
-    `k ${showShape(k.shape)}`,
-  )
+  const batch = batchWith('k', k, q, q.shape.slice(0, -2))
   const shape = [...batch, q.shape[q.ndim - 2] as number, k.shape[k.ndim - 2] as number]
   if (mask !== undefined) checkMask(mask, shape)
   if (typeof causal !== 'boolean') {
@@ -94,11 +89,12 @@ function checkScores(q: Tensor, k: Tensor, options: AttentionOptions): Scores {
   return { factor, mask: mask ?? null, causal, shape }
 }
 
-/** The axes that the leading ones of two operands broadcast to. */
-function batchOf(a: Shape, b: Shape, nameA: string, nameB: string): Shape {
-  if (broadcastTogether(a, b)) return broadcastShapes(NAME, a, b)
+/** What the axes before the last two of an operand, and those that q has brought so far, broadcast to. */
+function batchWith(name: string, x: Tensor, q: Tensor, batch: Shape): Shape {
+  const own = x.shape.slice(0, -2)
+  if (broadcastTogether(batch, own)) return broadcastShapes(NAME, batch, own)
   throw new ShapeError(
-    `${NAME}: the axes before the last two of ${nameA} and ${nameB} do not broadcast; aligned at the end, they must be equal or 1`,
+    `${NAME}: the axes before the last two of q ${showShape(q.shape)} and ${name} ${showShape(x.shape)} do not broadcast; aligned at the end, they must be equal or 1`,
   )
 }
 
@@ -185,8 +181,7 @@ export function scaledDotProductAttention(
   const { dropout: p = 0 } = options
   checkProbability('dropout', p)
   const scores = checkScores(q, k, options)
-  const vBatch = v.shape.slice(0, -2)
-  const batch = batchOf(scores.shape.slice(0, -2), vBatch, `q ${showShape(q.shape)}`, `v ${showShape(v.shape)}`)
+  const batch = batchWith('v', v, q, scores.shape.slice(0, -2))
   if (!isFused(q, v, scores, batch, p)) {
     return composite(() => {
       const weights = weightsOf(q, k, scores)
