@@ -2,8 +2,9 @@
 // held. Each case runs in a process of its own. `npm run bench:memory`, or with another number of steps behind `--`.
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { manualSeed, mseLoss, noGrad, randn, type Tensor } from 'wengert'
+import { manualSeed, mseLoss, randn, type Tensor } from 'wengert'
 import { MultiHeadAttention } from 'wengert/nn'
+import { SGD } from 'wengert/optim'
 
 const steps = Number(process.argv[2] ?? 100_000)
 const chosen = process.argv[3]
@@ -32,14 +33,11 @@ const cases: Readonly<Record<string, () => void>> = {
   'training steps of an attention layer (N 16, D 32, H 4)': () => {
     const model = layer()
     const [x, target] = [randn([16, 32]), randn([16, 32])]
+    const optimizer = new SGD(model.parameters(), { lr: 1e-3 })
     loop(() => {
       mseLoss(model.forward(x), target).backward()
-      noGrad(() => {
-        for (const parameter of model.parameters()) {
-          parameter.copy_(parameter.sub((parameter.grad as Tensor).scale(1e-3)))
-        }
-      })
-      model.zeroGrad()
+      optimizer.step()
+      optimizer.zeroGrad()
     })
   },
   'forward passes with weights that require gradients, and no backward': () => {

@@ -1,5 +1,6 @@
 import { mseLoss, noGrad, randn, type Tensor, tensor } from 'wengert'
 import { MultiHeadAttention } from 'wengert/nn'
+import { SGD } from 'wengert/optim'
 import type { Case, Suite } from '../suite.js'
 
 /** Products of the four projections, the scores and the mixing. */
@@ -33,17 +34,13 @@ function xor(): Case {
   ])
   const target = tensor([[0], [1], [1], [0]])
   const leaf = (shape: number[]) => randn(shape, { requiresGrad: true })
-  const parameters = [leaf([2, 16]), leaf([16]), leaf([16, 1]), leaf([1])] as [Tensor, Tensor, Tensor, Tensor]
+  const [w1, b1, w2, b2] = [leaf([2, 16]), leaf([16]), leaf([16, 1]), leaf([1])] as [Tensor, Tensor, Tensor, Tensor]
+  const optimizer = new SGD([w1, b1, w2, b2], { lr: 0.1 })
   return {
     run() {
-      const [w1, b1, w2, b2] = parameters
       mseLoss(x.matmul(w1).add(b1).tanh().matmul(w2).add(b2), target).backward()
-      noGrad(() => {
-        for (const parameter of parameters) {
-          parameter.copy_(parameter.sub((parameter.grad as Tensor).scale(0.1)))
-          parameter.grad = null
-        }
-      })
+      optimizer.step()
+      optimizer.zeroGrad()
     },
   }
 }
