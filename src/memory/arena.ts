@@ -30,7 +30,7 @@ const arenaStart = workspaceAddress + workspaceBytes
 /** How many storages may be there before the idle ones are written back: few enough to die young as objects. */
 const YOUNG = 64
 /** How many may be there in all, at first and at most: tapes that nobody will sweep must become garbage in time. */
-const CROWD = 512
+const CROWD = 128
 const LARGEST_CROWD = 65536
 /** The largest that is written back early: small enough that bringing it in again costs no more than an operation. */
 const IDLE_CLASS = classOf(4096)
