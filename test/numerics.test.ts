@@ -249,6 +249,16 @@ describe('pow', () => {
   })
 })
 
+describe('sums in float64', () => {
+  test.each([1, 2, 3, 4, 5])('of a short row, with %d between numbers that cancel, lose nothing', (count) => {
+    expect(
+      float64([1e16, ...Array.from({ length: count }, () => 1), -1e16])
+        .sum()
+        .item(),
+    ).toBe(count)
+  })
+})
+
 describe('softmax', () => {
   test('does not overflow, and keeps the small probabilities in the logarithm', () => {
     expectSame(softmax(float64([1000, 1001])), softmax(float64([0, 1])))

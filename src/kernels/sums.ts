@@ -51,12 +51,13 @@ function walk<T>(what: i32, x: usize, count: i32, stride: usize, width: i32, mea
     }
   }
   if (row) {
-    let sum = total<T>(a, b);
     for (let rest = count % lanes<T>(); rest > 0; rest--, x += sizeof<T>()) {
       const distance = <f64>load<T>(x) - f64x2.extract_lane(mean, 0);
-      sum += what == SQUARES ? distance * distance : distance;
+      const summand = f64x2.replace_lane(i64x2(0, 0), 0, what == SQUARES ? distance * distance : distance);
+      if (sizeof<T>() == 8) b = addToSecond<T>(b, a, summand);
+      a = f64x2.add(a, summand);
     }
-    a = f64x2.splat(sum);
+    a = f64x2.splat(total<T>(a, b));
     b = sizeof<T>() == 4 ? a : i64x2(0, 0);
   }
   first = a;

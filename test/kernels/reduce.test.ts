@@ -134,12 +134,10 @@ function stream(seed: number): () => number {
 }
 
 describe.each([
-  // Every value is rounded twice in its group of four, the rest is exact to a few parts of 2^-53, and the result is
-  // rounded once.
+  // Every value is rounded twice in its group of four, the rest is exact to a few parts of 2^-53 (float64: compensated,
+  // so of second order), and the result is rounded once.
   ['f32', 3, 24n],
-  // Twice in the group, once each in joining the lanes, the last value, and for the result; the compensation itself is
-  // of second order.
-  ['f64', 5, 53n],
+  ['f64', 3, 53n],
 ] as const)('sum_%s', (kind, roundings, digits) => {
   const exactSum = (values: readonly number[]) => values.reduce((sum, value) => sum + toInteger(value), 0n)
   const exactMagnitude = (values: readonly number[]) => values.reduce((sum, v) => sum + magnitude(toInteger(v)), 0n)
