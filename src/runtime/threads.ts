@@ -79,9 +79,9 @@ export function getThreads(): number {
  * sleep after 0.1 ms without work. `setThreads(1)` dismisses them. An operation throws `ThreadError` where a thread that
  * it needs has failed or ended.
  *
- * On two processors, two threads took 0.53 to 0.57 of the time of one for products of 512 × 512 and larger, and for the
- * gradients of an attention layer of 196 × 768; four threads, more than there were processors, took up to a third more
- * than two. So the default counts processors, and stops where memory tends to be the limit.
+ * On two processors, two threads took 0.5 to 0.6 of the time of one for products of 512 × 512 and larger, and for the
+ * gradients of attention layers of 64 × 128 and 196 × 768; four threads, more than there were processors, up to 1.4 times
+ * what two took. So the default counts processors, and stops where memory tends to be the limit.
  *
  * One thread works, whatever is asked for, where others cannot be had: in browsers unless the page is
  * `crossOriginIsolated`, in Node before 20.16, and where the engine refuses to start a worker.
