@@ -1,6 +1,6 @@
 // Where rows stand, told by rotating queries and keys, so that their products depend on the distance alone.
 import { checkFloating } from '../core/dtype.js'
-import { DTypeError, ShapeError } from '../core/errors.js'
+import { ArgumentError, DTypeError, ShapeError, showValue } from '../core/errors.js'
 import { composite } from '../core/operation.js'
 import { checkOptions, requireOptions } from '../core/options.js'
 import { checkInteger, sameShape, showShape } from '../core/shape.js'
@@ -31,6 +31,9 @@ export interface Rotary2dOptions {
   /** β: wavelengths go from 2π to about 2πβ; default 10,000. */
   readonly base?: number
 }
+
+/** What the queries and keys of a layer are turned by: nothing, `rotary`, or with a grid's height and width `rotary2d`. */
+export type AttentionRotary = boolean | Omit<RotaryOptions, 'positions'> | Rotary2dOptions
 
 /**
  * Rotary position embedding of queries or keys x (…, N, d): the pair (x₂ᵢ, x₂ᵢ₊₁) of the row at position n is turned by
@@ -75,12 +78,8 @@ export function rotary(x: Tensor, options: RotaryOptions = {}): Tensor {
 export function rotary2d(x: Tensor, options: Rotary2dOptions): Tensor {
   const op = 'rotary2d'
   requireOptions(op, options, 'rows: 8, columns: 8')
-  checkOptions(op, options, ['rows', 'columns', 'base'])
-  const { rows, columns, base = 10_000 } = options
-  checkInteger(op, 'rows', rows, 0)
-  checkInteger(op, 'columns', columns, 0)
+  const { rows, columns, base } = checkGrid(op, options)
   checkRows(op, x, 4)
-  checkBase(op, base)
   const count = rows * columns
   if (x.shape[x.ndim - 2] !== count) {
     throw new ShapeError(
@@ -93,6 +92,46 @@ export function rotary2d(x: Tensor, options: Rotary2dOptions): Tensor {
     const column = tensor(Int32Array.from({ length: count }, (_, n) => n % columns))
     return concat([rotate(left, row, base), rotate(right, column, base)], -1)
   })
+}
+
+/** The rotation that a layer gives its queries and keys, both (…, N, d_k); null for none. */
+export interface Rotation {
+  /** The height and width that N must fill; null where N may be any. */
+  readonly grid: readonly [number, number] | null
+  turn(x: Tensor): Tensor
+}
+
+/** The rotation that an option asks for. */
+export function rotationOf(op: string, rotation: AttentionRotary, keyDim: number): Rotation | null {
+  if (rotation === false) return null
+  if (rotation !== true && (typeof rotation !== 'object' || rotation === null)) {
+    throw new ArgumentError(
+      `${op}: rotary must be true, false, or { rows, columns } for positions in a grid, got ${showValue(rotation)}`,
+    )
+  }
+  const options: Partial<Rotary2dOptions> = rotation === true ? {} : rotation
+  const inGrid = 'rows' in options || 'columns' in options
+  if (keyDim % (inGrid ? 4 : 2) !== 0) {
+    const kind = inGrid ? 'rotary positions in a grid need' : 'rotary positions need'
+    throw new ArgumentError(`${op}: ${kind} a keyDim divisible by ${inGrid ? 4 : 2}, got ${keyDim}`)
+  }
+  if (inGrid) {
+    const { rows, columns, base } = checkGrid(op, options)
+    return { grid: [rows, columns], turn: (x) => rotary2d(x, { rows, columns, base }) }
+  }
+  checkOptions(op, options, ['base', 'rows', 'columns'])
+  const { base = 10_000 } = options
+  checkBase(op, base)
+  return { grid: null, turn: (x) => rotary(x, { base }) }
+}
+
+function checkGrid(op: string, options: Partial<Rotary2dOptions>): Required<Rotary2dOptions> {
+  checkOptions(op, options, ['rows', 'columns', 'base'])
+  const { rows, columns, base = 10_000 } = options
+  checkInteger(op, 'rows', rows, 0)
+  checkInteger(op, 'columns', columns, 0)
+  checkBase(op, base)
+  return { rows: rows as number, columns: columns as number, base }
 }
 
 function rotate(x: Tensor, positions: Tensor, base: number): Tensor {

@@ -183,7 +183,7 @@ export function scaledDotProductAttention(
   }
   checkCount(NAME, v.shape)
   const { dropout: p = 0 } = options
-  checkProbability('dropout', p)
+  checkProbability(NAME, 'dropout', p)
   const scores = checkScores(q, k, options)
   const vBatch = v.shape.slice(0, -2)
   const batch = batchOf(scores.shape.slice(0, -2), vBatch, `q ${showShape(q.shape)}`, `v ${showShape(v.shape)}`)
