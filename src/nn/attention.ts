@@ -318,7 +318,8 @@ function joinHeads(y: Tensor): Tensor {
 
 const MASK_OPTIONS = ['mask', 'causal']
 
-function checkRows(op: string, x: Tensor, dim: number, rotation: Rotation | null): void {
+/** Throws unless x is (…, N, dim), with N the places of the grid where there is one. */
+export function checkRows(op: string, x: Tensor, dim: number, rotation: Rotation | null): void {
   checkTensor(op, x)
   if (x.ndim < 2 || x.shape[x.ndim - 1] !== dim) {
     throw new ShapeError(`${op}: the input must be (…, N, ${dim}), rows of length ${dim}, got ${showShape(x.shape)}`)

@@ -8,7 +8,7 @@ import { add } from '../ops/arithmetic.js'
 import type { MaskOptions } from '../ops/attention.js'
 import { checkProbability } from '../ops/dropout.js'
 import { Dropout, GELU } from './activations.js'
-import { type AttentionScale, MultiHeadAttention } from './attention.js'
+import { type AttentionScale, checkRows, MultiHeadAttention } from './attention.js'
 import { keepsNothing, type Layer, run } from './layer.js'
 import { Module } from './module.js'
 import { LayerNorm } from './normalisation.js'
@@ -105,6 +105,7 @@ export class TransformerBlock extends Module {
   /** y (…, N, D) for x (…, N, D). Masks broadcast to (…, H, N, N). */
   forward(x: Tensor, options: MaskOptions = {}): Tensor {
     const { norm1, selfAttention, norm2, mlp, dropout } = this
+    checkRows('TransformerBlock', x, selfAttention.embedDim, null)
     const settings = { ...options }
     return composite(() => {
       if (this.norm === 'pre') {
@@ -121,6 +122,7 @@ export class TransformerBlock extends Module {
    * shape.
    */
   attention(x: Tensor, options: MaskOptions = {}): Tensor {
+    checkRows('TransformerBlock', x, this.selfAttention.embedDim, null)
     const rows = this.norm === 'pre' ? this.norm1.forward(x) : x
     return this.selfAttention.attention(rows, options)
   }

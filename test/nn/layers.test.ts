@@ -89,6 +89,11 @@ describe('Buffer', () => {
   })
 })
 
+test('a parameter is floating', () => {
+  expectError(() => new Parameter(tensor([1], { dtype: 'int32' })), DTypeError, 'Parameter', 'int32')
+  expectError(() => new Parameter(untyped([1])), ArgumentError, 'Parameter')
+})
+
 describe('Sequential', () => {
   test('names parameters by place, as PyTorch does, also where functions stand between', () => {
     const model = new Sequential(new Linear(2, 3), tanh, new Sequential(new Linear(3, 1)))
@@ -278,7 +283,11 @@ describe('TransformerBlock', () => {
     expectError(() => new TransformerBlock({ embedDim: 4, numHeads: 2, bias: untyped(0) }), ArgumentError, op, 'bias')
     expectError(() => new TransformerBlock({ embedDim: 4, numHeads: 2, dtype: 'int32' }), DTypeError, op, 'int32')
     const block = new TransformerBlock({ embedDim: 4, numHeads: 2 })
-    expectError(() => block.forward(ones([3, 5])), ShapeError, 'LayerNorm', '(4,)', '(3, 5)')
+    for (const run of [(x: Tensor) => block.forward(x), (x: Tensor) => block.attention(x)]) {
+      expectError(() => run(ones([3, 5])), ShapeError, op, '(…, N, 4)', '(3, 5)')
+      expectError(() => run(ones([4])), ShapeError, op, '(4,)')
+      expectError(() => run(untyped(undefined)), ArgumentError, op, 'undefined')
+    }
     expectError(() => block.forward(ones([3, 4]), untyped({ masked: true })), ArgumentError, 'MultiHeadAttention')
   })
 })
