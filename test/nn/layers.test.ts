@@ -403,7 +403,8 @@ test('of a model’s numbers, only its output stays', () => {
     new PatchEmbed({ patchSize: 2, inChannels: 1, embedDim: 8 }),
     new LearnedPositions2d(4, 4, 8),
     new TransformerBlock({ embedDim: 8, numHeads: 2, dropout: 0.1 }),
-    new TransformerBlock({ embedDim: 8, numHeads: 2, norm: 'post' }),
+    new TransformerBlock({ embedDim: 8, numHeads: 2, norm: 'post', rotary: true }),
+    new TransformerBlock({ embedDim: 8, numHeads: 2, rotary: { rows: 4, columns: 4 } }),
     new RMSNorm(8),
     new MLP([8, 16, 1]),
   )
