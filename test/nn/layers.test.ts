@@ -89,11 +89,6 @@ describe('Buffer', () => {
   })
 })
 
-test('a parameter is floating', () => {
-  expectError(() => new Parameter(tensor([1], { dtype: 'int32' })), DTypeError, 'Parameter', 'int32')
-  expectError(() => new Parameter(untyped([1])), ArgumentError, 'Parameter')
-})
-
 describe('Sequential', () => {
   test('names parameters by place, as PyTorch does, also where functions stand between', () => {
     const model = new Sequential(new Linear(2, 3), tanh, new Sequential(new Linear(3, 1)))

@@ -210,6 +210,22 @@ describe('where rows stand', () => {
   })
 })
 
+test('rows of other numbers and dtypes, one after the other', () => {
+  manualSeed(11)
+  const layer = layerOf({ rotary: true })
+  const x = randn([2, 6, 8], float64)
+  for (const count of [6, 3, 5, 5, 6]) {
+    const rows = x.slice([0, 0, 0], [2, count, 8])
+    expectNear(layer.forward(rows), composed(layer, rows, rotary, false).y, near)
+  }
+  const single = new MultiHeadAttention({ embedDim: 8, numHeads: 2, rotary: true })
+  for (const dtype of ['float32', 'float64', 'float32'] as const) {
+    const y = single.forward(x.to(dtype))
+    expect(y.dtype).toBe(dtype)
+    expectNear(y, composed(single, x.to('float32'), rotary, false).y, { absolute: 1e-5 })
+  }
+})
+
 test('nothing but a false option turns nothing', () => {
   manualSeed(10)
   const plain = layerOf()
