@@ -423,7 +423,7 @@ misuses('dtypes', [
   ],
   ['to an unknown dtype', () => vector().to(untyped('half')), ArgumentError, 'to', 'half', 'float32'],
   ['to nothing', () => vector().to(untyped(undefined)), ArgumentError, 'to', 'undefined', 'float32'],
-  ['a Parameter of int32', () => new Parameter(integers()), DTypeError, 'requiresGrad', 'int32'],
+  ['a Parameter of int32', () => new Parameter(integers()), DTypeError, 'Parameter', 'int32'],
 ])
 
 misuses('shapes and axes', [

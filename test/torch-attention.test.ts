@@ -86,7 +86,13 @@ describe('refused', () => {
   const state = part(tensors, 'layer.')
 
   test('layers that PyTorch has not', () => {
-    for (const options of [{ keyDim: 3 }, { valueDim: 5 }, { scale: 'none' as const }, { scale: 0.3 }]) {
+    for (const options of [
+      { keyDim: 3 },
+      { valueDim: 5 },
+      { scale: 'none' as const },
+      { scale: 0.3 },
+      { rotary: true },
+    ]) {
       const layer = layerOf(options)
       expectError(() => torchAttentionState(layer), ArgumentError, 'torchAttentionState', "PyTorch's layer")
       expectError(() => loadTorchAttention(layer, state), ArgumentError, 'loadTorchAttention', "PyTorch's layer")
@@ -107,13 +113,16 @@ describe('refused', () => {
     const { in_proj_bias, 'out_proj.weight': _, ...rest } = state
     const wrong = { ...rest, in_proj_bias: (in_proj_bias as Tensor).slice(1), more: tensor(1) }
     const load = () => loadTorchAttention(layer, wrong)
-    expect(load).toThrow(ArgumentError)
-    expect(load).toThrow(/missing: out_proj.weight.*unexpected: more.*in_proj_bias has shape \(23,\)/s)
-    expect(() => loadTorchAttention(layerOf({ bias: false }), state)).toThrow('unexpected: in_proj_bias, out_proj.bias')
-    expect(() =>
-      loadTorchAttention(layer, part(parseSafetensors(fixture('torch-attention-no-bias')).tensors, 'layer.')),
-    ).toThrow('missing: in_proj_bias, out_proj.bias')
-    expect(() => loadTorchAttention(layer, tensors, 'layers.')).toThrow('missing: in_proj_weight')
+    const op = 'loadTorchAttention'
+    const all = /missing: out_proj.weight.*unexpected: more.*in_proj_bias has shape \(23,\)/s
+    expectError(load, ArgumentError, op, all)
+    const bare = () => loadTorchAttention(layerOf({ bias: false }), state)
+    expectError(bare, ArgumentError, op, 'unexpected: in_proj_bias, out_proj.bias')
+    const less = parseSafetensors(fixture('torch-attention-no-bias')).tensors
+    const biased = () => loadTorchAttention(layer, less, 'layer.')
+    expectError(biased, ArgumentError, op, 'missing: layer.in_proj_bias, layer.out_proj.bias')
+    const elsewhere = () => loadTorchAttention(layer, tensors, 'layers.')
+    expectError(elsewhere, ArgumentError, op, 'missing: layers.in_proj_weight')
     expect(bitsOf(layer.stateDict())).toEqual(before)
   })
 

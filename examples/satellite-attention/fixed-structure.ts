@@ -1,7 +1,7 @@
 import { eye, manualSeed, mseLoss, randn, softmax, type Tensor, tensor } from 'wengert'
 import { MultiHeadAttention } from 'wengert/nn'
+import { norm } from '../support/statistics.js'
 import { type SoftmaxRow, softmaxRows } from './softmax-row.js'
-import { norm } from './statistics.js'
 
 // Four patches (land, land, near water, far water) with scores of a fixed relative structure c, of the size √d_k that
 // independent queries and keys of unit variance give them.

@@ -1,7 +1,7 @@
 import { manualSeed, matmul, mseLoss, noGrad, randn, scaledDotProductAttention, softmax, type Tensor } from 'wengert'
+import { deviation, median, norm, quantile } from '../support/statistics.js'
 import type { Compared } from './fixed-structure.js'
 import { softmaxRows } from './softmax-row.js'
-import { deviation, median, norm, quantile } from './statistics.js'
 
 const PATCHES = 16
 const FEATURES = 64

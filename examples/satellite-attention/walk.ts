@@ -1,6 +1,6 @@
 import { concat, matmul, noGrad, softmax, type Tensor } from 'wengert'
 import type { MultiHeadAttention } from 'wengert/nn'
-import { deviation, largestDifference } from './statistics.js'
+import { deviation, largestDifference } from '../support/statistics.js'
 
 /** One step on the way from X to Y. */
 export interface Step {

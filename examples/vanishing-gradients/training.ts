@@ -5,7 +5,7 @@ import { FEATURES, found, type Sequences, sequences, VALUE } from '../recall/tas
 import type { Compared } from '../satellite-attention/fixed-structure.js'
 import { DEAD } from '../satellite-attention/random-weights.js'
 import { softmaxRows } from '../satellite-attention/softmax-row.js'
-import { median, quantile } from '../satellite-attention/statistics.js'
+import { median, quantile } from '../support/statistics.js'
 
 export const KEY_DIMS = [16, 64, 256, 1024] as const
 /** The loss that a head is to reach. Always answering 0 has a loss of 1. */

@@ -197,7 +197,14 @@ export class AsyncDataLoader<Item, Batch = Item[]> extends Loader<Item, Batch> i
         `AsyncDataLoader: the source must be an async iterable, or a function that returns one, got ${showValue(source)}${hint}`,
       )
     }
-    this.#source = typeof source === 'function' ? source : () => source
+    this.#source = () => {
+      if (typeof source !== 'function') return source
+      const made: unknown = source()
+      if (isAsyncIterable(made) || isIterable<Item>(made)) return made as AsyncIterable<Item>
+      throw new ArgumentError(
+        `AsyncDataLoader: the function must return an async iterable, got ${showValue(made)}; an async function* does`,
+      )
+    }
   }
 
   async *[Symbol.asyncIterator](): AsyncIterator<Batch> {

@@ -1,7 +1,7 @@
 import { checkFloating, type DType } from '../core/dtype.js'
 import { ArgumentError, IndexError, ShapeError } from '../core/errors.js'
 import { composite } from '../core/operation.js'
-import { checkOptions } from '../core/options.js'
+import { checkFlag, checkOptions, requireOptions } from '../core/options.js'
 import { checkInteger, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from '../ops/arguments.js'
@@ -12,12 +12,14 @@ import {
   scaledDotProductAttention,
 } from '../ops/attention.js'
 import { zeros } from '../ops/creation.js'
+import { checkProbability } from '../ops/dropout.js'
 import { slice } from '../ops/joining.js'
 import { linear, matmul } from '../ops/matmul.js'
 import { reshape, transpose } from '../ops/views.js'
 import { glorotUniform } from './initialisation.js'
 import { Module } from './module.js'
 import { Parameter } from './parameter.js'
+import { type AttentionRotary, type Rotation, rotationOf } from './rotary.js'
 
 /** What scores are multiplied with: 1/√d_k, nothing (1), or a number. */
 export type AttentionScale = 'sqrt' | 'none' | number
@@ -39,6 +41,11 @@ export interface SelfAttentionOptions {
   readonly valueDim?: number
   /** What the scores S = Q Kᵀ are multiplied with; default 'sqrt', 1/√d_k. */
   readonly scale?: AttentionScale
+  /**
+   * Whether queries and keys are turned by where their rows stand: true for `rotary`, { rows, columns } for `rotary2d` in
+   * a grid; default false. Scores then depend on distances, and nothing is to be added to X.
+   */
+  readonly rotary?: AttentionRotary
   /** dtype of the parameters; default float32. */
   readonly dtype?: DType
 }
@@ -51,7 +58,7 @@ export interface SelfAttentionOptions {
  *
  *     Q = X W_Qᵀ,  K = X W_Kᵀ,  V = X W_Vᵀ,  A = softmax(scale · Q Kᵀ),  Y = A V
  *
- * W_Q and W_K are d_k × D, W_V is d_v × D, Y is (…, N, d_v).
+ * W_Q and W_K are d_k × D, W_V is d_v × D, Y is (…, N, d_v). With `rotary`, Q and K are turned before their product.
  *
  * Source: Vaswani et al., "Attention Is All You Need", arXiv 1706.03762.
  */
@@ -64,19 +71,25 @@ export class SelfAttention extends Module {
   readonly valueDim: number
   /** The number that the scores are multiplied with. */
   readonly scale: number
+  readonly #rotation: Rotation | null
 
-  /** @throws ArgumentError where a dimension is no whole number of at least 1, or the scale is none of its kinds */
+  /**
+   * @throws ArgumentError where a dimension is no whole number of at least 1, the scale or the rotary positions are none
+   *   of their kinds, or keyDim is not divisible by 2 for rotary positions, by 4 for those in a grid
+   */
   constructor(options: SelfAttentionOptions) {
     super()
-    requireOptions('SelfAttention', options, 'inputDim')
-    checkOptions('SelfAttention', options, ['inputDim', 'keyDim', 'valueDim', 'scale', 'dtype'])
-    const { inputDim, keyDim = inputDim, valueDim = keyDim, scale = 'sqrt', dtype = 'float32' } = options
+    requireOptions('SelfAttention', options, 'inputDim: 32')
+    checkOptions('SelfAttention', options, ['inputDim', 'keyDim', 'valueDim', 'scale', 'rotary', 'dtype'])
+    const { inputDim, keyDim = inputDim, valueDim = keyDim, scale = 'sqrt', rotary = false } = options
+    const { dtype = 'float32' } = options
     for (const [name, size] of Object.entries({ inputDim, keyDim, valueDim }))
       checkInteger('SelfAttention', name, size, 1)
     this.inputDim = inputDim
     this.keyDim = keyDim
     this.valueDim = valueDim
     this.scale = scaleFactor('SelfAttention', scale, keyDim)
+    this.#rotation = rotationOf('SelfAttention', rotary, keyDim)
     checkFloating('SelfAttention', dtype)
     this.WQ = glorotUniform(keyDim, inputDim, dtype)
     this.WK = glorotUniform(keyDim, inputDim, dtype)
@@ -87,23 +100,28 @@ export class SelfAttention extends Module {
   forward(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK, WV } = this
     const settings = this.#settings(x, options)
-    return composite(() => scaledDotProductAttention(linear(x, WQ), linear(x, WK), linear(x, WV), settings))
+    return composite(() => scaledDotProductAttention(this.#turned(x, WQ), this.#turned(x, WK), linear(x, WV), settings))
   }
 
   /** A (…, N, N): row n is how n spreads its attention. */
   attention(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK } = this
     const settings = this.#settings(x, options)
-    return composite(() => attentionWeights(linear(x, WQ), linear(x, WK), settings))
+    return composite(() => attentionWeights(this.#turned(x, WQ), this.#turned(x, WK), settings))
+  }
+
+  #turned(x: Tensor, weight: Tensor): Tensor {
+    const y = linear(x, weight)
+    return this.#rotation === null ? y : this.#rotation.turn(y)
   }
 
   #settings(x: Tensor, options: MaskOptions): AttentionOptions {
-    checkRows('SelfAttention', x, this.inputDim)
+    checkRows('SelfAttention', x, this.inputDim, this.#rotation)
     checkOptions('SelfAttention', options, MASK_OPTIONS)
     return { mask: options.mask, causal: options.causal, scale: this.scale }
   }
 
-  /** The bilinear form M = W_Qᵀ W_K (D × D), with which S = X M Xᵀ. */
+  /** The bilinear form M = W_Qᵀ W_K (D × D), with which (without rotary positions) S = X M Xᵀ. */
   bilinearForm(): Tensor {
     const { WQ, WK } = this
     return composite(() => matmul(transpose(WQ), WK))
@@ -122,6 +140,13 @@ export interface MultiHeadAttentionOptions {
   readonly valueDim?: number
   /** What the scores S = Q Kᵀ are multiplied with; default 'sqrt', 1/√d_k. */
   readonly scale?: AttentionScale
+  /**
+   * Whether queries and keys are turned by where their rows stand: true for `rotary`, { rows, columns } for `rotary2d` in
+   * a grid; default false. Scores then depend on distances, and nothing is to be added to X.
+   */
+  readonly rotary?: AttentionRotary
+  /** The probability with which each attention weight is dropped while the layer is trained; default 0. */
+  readonly dropout?: number
   /** Whether the four projections add a bias (zeros at first); default false. */
   readonly bias?: boolean
   /** dtype of the parameters; default float32. */
@@ -135,7 +160,8 @@ export interface MultiHeadAttentionOptions {
  *     Q = X W_Qᵀ,  K = X W_Kᵀ,  V = X W_Vᵀ,  A = softmax(scale · Q Kᵀ),  Y⁽ʰ⁾ = A V
  *
  * then Y = concat(Y⁽¹⁾, …, Y⁽ᴴ⁾) W_Oᵀ, the heads side by side. The heads' weights are stacked by rows, head 1 first: WQ
- * and WK are (H·d_k) × D, WV is (H·d_v) × D, WO is D × (H·d_v).
+ * and WK are (H·d_k) × D, WV is (H·d_v) × D, WO is D × (H·d_v). With `rotary`, each head's Q and K are turned before
+ * their product.
  *
  * Source: Vaswani et al., "Attention Is All You Need", arXiv 1706.03762.
  */
@@ -155,18 +181,24 @@ export class MultiHeadAttention extends Module {
   readonly valueDim: number
   /** The number that the scores are multiplied with. */
   readonly scale: number
+  /** Whether queries and keys are turned. */
+  readonly isRotary: boolean
+  /** The probability with which each attention weight is dropped in training. */
+  readonly dropout: number
+  readonly #rotation: Rotation | null
 
   /**
    * @throws ArgumentError where a dimension is no whole number of at least 1, where D is not divisible by H and not
-   *   both keyDim and valueDim are given, or where the scale is none of its kinds
+   *   both keyDim and valueDim are given, where the scale, the rotary positions or the dropout are none of their kinds,
+   *   or where keyDim is not divisible by 2 for rotary positions, by 4 for those in a grid
    */
   constructor(options: MultiHeadAttentionOptions) {
     super()
-    requireOptions('MultiHeadAttention', options, 'embedDim')
-    const known = ['embedDim', 'numHeads', 'keyDim', 'valueDim', 'scale', 'bias', 'dtype']
-    checkOptions('MultiHeadAttention', options, known)
-    const { embedDim, numHeads, scale = 'sqrt', bias = false, dtype = 'float32' } = options
     const op = 'MultiHeadAttention'
+    requireOptions(op, options, 'embedDim: 32, numHeads: 4')
+    const known = ['embedDim', 'numHeads', 'keyDim', 'valueDim', 'scale', 'rotary', 'dropout', 'bias', 'dtype']
+    checkOptions(op, options, known)
+    const { embedDim, numHeads, scale = 'sqrt', rotary = false, dropout = 0, bias = false, dtype = 'float32' } = options
     checkInteger(op, 'embedDim', embedDim, 1)
     checkInteger(op, 'numHeads', numHeads, 1)
     if (embedDim % numHeads !== 0 && (options.keyDim === undefined || options.valueDim === undefined)) {
@@ -182,7 +214,11 @@ export class MultiHeadAttention extends Module {
     this.keyDim = keyDim
     this.valueDim = valueDim
     this.scale = scaleFactor(op, scale, keyDim)
-    if (typeof bias !== 'boolean') throw new ArgumentError(`${op}: bias must be true or false, got ${String(bias)}`)
+    this.#rotation = rotationOf(op, rotary, keyDim)
+    this.isRotary = this.#rotation !== null
+    checkProbability(op, 'dropout', dropout)
+    this.dropout = dropout
+    checkFlag(op, 'bias', bias)
     checkFloating(op, dtype)
     this.WQ = glorotUniform(numHeads * keyDim, embedDim, dtype)
     this.WK = glorotUniform(numHeads * keyDim, embedDim, dtype)
@@ -198,22 +234,25 @@ export class MultiHeadAttention extends Module {
   /** Y (…, N, D) for X (…, N, D). Masks broadcast to (…, H, N, N). */
   forward(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK, WV, WO, bQ, bK, bV, bO } = this
-    const settings = this.#settings(x, options)
+    const settings = { ...this.#settings(x, options), dropout: this.training ? this.dropout : 0 }
     return composite(() => {
-      const [q, k, v] = [this.#heads(x, WQ, bQ), this.#heads(x, WK, bK), this.#heads(x, WV, bV)]
+      const [q, k, v] = [this.#turned(x, WQ, bQ), this.#turned(x, WK, bK), this.#heads(x, WV, bV)]
       return linear(joinHeads(scaledDotProductAttention(q, k, v, settings)), WO, bO ?? undefined)
     })
   }
 
-  /** A (…, H, N, N): for each head, row n is how n spreads its attention. Masks broadcast to this shape. */
+  /**
+   * A (…, H, N, N): for each head, row n is how n spreads its attention; nothing is dropped. Masks broadcast to this
+   * shape.
+   */
   attention(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK, bQ, bK } = this
     const settings = this.#settings(x, options)
-    return composite(() => attentionWeights(this.#heads(x, WQ, bQ), this.#heads(x, WK, bK), settings))
+    return composite(() => attentionWeights(this.#turned(x, WQ, bQ), this.#turned(x, WK, bK), settings))
   }
 
   #settings(x: Tensor, options: MaskOptions): AttentionOptions {
-    checkRows('MultiHeadAttention', x, this.embedDim)
+    checkRows('MultiHeadAttention', x, this.embedDim, this.#rotation)
     checkOptions('MultiHeadAttention', options, MASK_OPTIONS)
     return { mask: options.mask, causal: options.causal, scale: this.scale }
   }
@@ -246,11 +285,20 @@ export class MultiHeadAttention extends Module {
     return slice(weight, head * size, (head + 1) * size)
   }
 
-  /** The bilinear form M = W_Q⁽ʰ⁾ᵀ W_K⁽ʰ⁾ (D × D) of one head, with which (without biases) S = X M Xᵀ. */
+  /**
+   * The bilinear form M = W_Q⁽ʰ⁾ᵀ W_K⁽ʰ⁾ (D × D) of one head, with which (without biases and rotary positions)
+   * S = X M Xᵀ.
+   */
   bilinearForm(index: number): Tensor {
     const { WQ, WK } = this
     const h = this.#headIndex(index)
     return composite(() => matmul(transpose(this.#rows(WQ, h, this.keyDim)), this.#rows(WK, h, this.keyDim)))
+  }
+
+  /** Queries or keys by head, turned where the layer does so. */
+  #turned(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+    const y = this.#heads(x, weight, bias)
+    return this.#rotation === null ? y : this.#rotation.turn(y)
   }
 
   /** A projection of X to (…, N, H·d), as (…, H, N, d): a view. */
@@ -268,15 +316,18 @@ function joinHeads(y: Tensor): Tensor {
   return reshape(transpose(y, -3, -2), [...y.shape.slice(0, -3), rows, heads * width])
 }
 
-function requireOptions(op: string, options: unknown, example: string): void {
-  if (options === undefined) throw new ArgumentError(`${op}: options are required, for example { ${example}: 32, … }`)
-}
-
 const MASK_OPTIONS = ['mask', 'causal']
 
-function checkRows(op: string, x: Tensor, dim: number): void {
+/** Throws unless x is (…, N, dim), with N the places of the grid where there is one. */
+export function checkRows(op: string, x: Tensor, dim: number, rotation: Rotation | null): void {
   checkTensor(op, x)
   if (x.ndim < 2 || x.shape[x.ndim - 1] !== dim) {
     throw new ShapeError(`${op}: the input must be (…, N, ${dim}), rows of length ${dim}, got ${showShape(x.shape)}`)
+  }
+  const grid = rotation?.grid ?? null
+  if (grid !== null && x.shape[x.ndim - 2] !== grid[0] * grid[1]) {
+    throw new ShapeError(
+      `${op}: the rotary positions are those of a grid of ${grid[0]} × ${grid[1]} places, but the input ${showShape(x.shape)} has ${x.shape[x.ndim - 2]} rows`,
+    )
   }
 }

@@ -26,7 +26,7 @@ export {
 } from './initialisation.js'
 export type { Layer } from './layer.js'
 export { Linear, type LinearOptions } from './linear.js'
-export { Module, type StateDict } from './module.js'
+export { Module } from './module.js'
 export { LayerNorm, type LayerNormOptions, RMSNorm, type RMSNormOptions } from './normalisation.js'
 export { Parameter } from './parameter.js'
 export { PatchEmbed, type PatchEmbedOptions } from './patches.js'
@@ -40,8 +40,9 @@ export {
   sinusoidalPositions,
   sinusoidalPositions2d,
 } from './positions.js'
-export { type Rotary2dOptions, type RotaryOptions, rotary, rotary2d } from './rotary.js'
+export { type AttentionRotary, type Rotary2dOptions, type RotaryOptions, rotary, rotary2d } from './rotary.js'
 export { MLP, type MLPOptions, Sequential } from './sequential.js'
+export type { StateDict } from './state.js'
 export { type Summary, type SummaryRow, summary } from './summary.js'
 export { loadTorchAttention, torchAttentionState } from './torch.js'
 export { TransformerBlock, type TransformerBlockOptions } from './transformer.js'

@@ -41,8 +41,13 @@ export type Nonlinearity = 'linear' | 'sigmoid' | 'tanh' | 'relu' | 'leakyRelu' 
 /**
  * PyTorch's gains: 1 for linear and sigmoid, 5/3 for tanh, √2 for relu, √(2/(1 + slope²)) for leakyRelu (slope 0.01 by
  * default), 3/4 for selu.
+ *
+ * @throws ArgumentError for another activation, or a slope that is no finite number
  */
 export function calculateGain(nonlinearity: Nonlinearity, negativeSlope = 0.01): number {
+  if (!Number.isFinite(negativeSlope)) {
+    throw new ArgumentError(`calculateGain: the slope must be a finite number, got ${showValue(negativeSlope)}`)
+  }
   switch (nonlinearity) {
     case 'linear':
     case 'sigmoid':
@@ -108,8 +113,12 @@ export function truncatedNormal(shape: Shape, options: TruncatedNormalOptions = 
   const { mean = 0, std = 1, bound = 2, dtype = 'float32' } = options
   checkFloating(op, dtype)
   if (!Number.isFinite(mean)) throw new ArgumentError(`${op}: mean must be a finite number, got ${showValue(mean)}`)
-  if (!(std >= 0)) throw new ArgumentError(`${op}: std must be a number of at least 0, got ${showValue(std)}`)
-  if (!(bound >= 0.5)) throw new ArgumentError(`${op}: bound must be a number of at least 0.5, got ${showValue(bound)}`)
+  if (!(Number.isFinite(std) && std >= 0)) {
+    throw new ArgumentError(`${op}: std must be a finite number of at least 0, got ${showValue(std)}`)
+  }
+  if (!(typeof bound === 'number' && bound >= 0.5)) {
+    throw new ArgumentError(`${op}: bound must be a number of at least 0.5, got ${showValue(bound)}`)
+  }
   const values = new Float64Array(sizeOf(shape))
   for (let filled = 0; filled < values.length; ) {
     for (const value of randn([values.length - filled], { dtype: 'float64' }).data) {

@@ -1,12 +1,8 @@
-import { ArgumentError } from '../core/errors.js'
-import { sameShape, showShape } from '../core/shape.js'
-import { isTensor, type Tensor } from '../core/tensor.js'
-import { copy_, detach } from '../ops/copy.js'
+import type { Tensor } from '../core/tensor.js'
+import { detach } from '../ops/copy.js'
 import { Buffer } from './buffer.js'
 import { Parameter } from './parameter.js'
-
-/** Named tensors: what a module has learned. */
-export type StateDict = Record<string, Tensor>
+import { type StateDict, writeState } from './state.js'
 
 /**
  * A part of a network: its fields that are parameters, buffers, modules, or arrays of those are its parts. Subclasses
@@ -112,28 +108,7 @@ export abstract class Module {
    * @throws ArgumentError where names or shapes do not match exactly; it lists them all, and nothing is changed
    */
   loadStateDict(state: StateDict): void {
-    if (typeof state !== 'object' || state === null) {
-      throw new ArgumentError(`loadStateDict: the state must be an object of named tensors, got ${String(state)}`)
-    }
-    const present = new Map(this.#state())
-    const missing = [...present.keys()].filter((name) => !Object.hasOwn(state, name))
-    const unexpected = Object.keys(state).filter((name) => !present.has(name))
-    const wrong = [...present].flatMap(([name, tensor]) => {
-      const given = Object.hasOwn(state, name) ? state[name] : undefined
-      if (given === undefined) return []
-      if (!isTensor(given)) return [`${name} is no tensor`]
-      if (sameShape(given.shape, tensor.shape)) return []
-      return [`${name} has shape ${showShape(given.shape)} instead of ${showShape(tensor.shape)}`]
-    })
-    if (missing.length + unexpected.length + wrong.length > 0) {
-      const parts = [
-        missing.length > 0 ? `missing: ${missing.join(', ')}` : '',
-        unexpected.length > 0 ? `unexpected: ${unexpected.join(', ')}` : '',
-        ...wrong,
-      ]
-      throw new ArgumentError(`loadStateDict: the names or shapes do not match; ${parts.filter(Boolean).join('; ')}`)
-    }
-    for (const [name, tensor] of present) copy_(tensor, state[name] as Tensor)
+    writeState('loadStateDict', this.#state(), state)
   }
 
   /** Sets this module and its parts to be trained, or not. */

@@ -1,16 +1,17 @@
 // Where rows stand, told by rotating queries and keys, so that their products depend on the distance alone.
-import { checkFloating } from '../core/dtype.js'
-import { DTypeError, ShapeError } from '../core/errors.js'
+import { checkFloating, type DType } from '../core/dtype.js'
+import { ArgumentError, DTypeError, ShapeError, showValue } from '../core/errors.js'
 import { composite } from '../core/operation.js'
 import { checkOptions, requireOptions } from '../core/options.js'
 import { checkInteger, sameShape, showShape } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
+import { publicly } from '../memory/scope.js'
 import { checkTensor } from '../ops/arguments.js'
 import { add, mul, sub } from '../ops/arithmetic.js'
 import { to } from '../ops/convert.js'
 import { detach } from '../ops/copy.js'
 import { arange, tensor } from '../ops/creation.js'
-import { concat, split, stack, unstack } from '../ops/joining.js'
+import { concat, stack, unstack } from '../ops/joining.js'
 import { cos, sin } from '../ops/trigonometric.js'
 import { reshape } from '../ops/views.js'
 import { checkBase, checkDivisible } from './positions.js'
@@ -31,6 +32,9 @@ export interface Rotary2dOptions {
   /** β: wavelengths go from 2π to about 2πβ; default 10,000. */
   readonly base?: number
 }
+
+/** What the queries and keys of a layer are turned by: nothing, `rotary`, or with a grid's height and width `rotary2d`. */
+export type AttentionRotary = boolean | Omit<RotaryOptions, 'positions'> | Rotary2dOptions
 
 /**
  * Rotary position embedding of queries or keys x (…, N, d): the pair (x₂ᵢ, x₂ᵢ₊₁) of the row at position n is turned by
@@ -59,7 +63,8 @@ export function rotary(x: Tensor, options: RotaryOptions = {}): Tensor {
       throw new ShapeError(`rotary: positions must be (${count},), one for each row, got ${showShape(positions.shape)}`)
     }
   }
-  return composite(() => rotate(x, positions ?? arange(count), base))
+  const dim = x.shape[x.ndim - 1] as number
+  return composite(() => turn(x, turnsOf(anglesAt(positions ?? arange(count), dim, base), x.dtype)))
 }
 
 /**
@@ -75,33 +80,109 @@ export function rotary(x: Tensor, options: RotaryOptions = {}): Tensor {
 export function rotary2d(x: Tensor, options: Rotary2dOptions): Tensor {
   const op = 'rotary2d'
   requireOptions(op, options, 'rows: 8, columns: 8')
-  checkOptions(op, options, ['rows', 'columns', 'base'])
-  const { rows, columns, base = 10_000 } = options
-  checkInteger(op, 'rows', rows, 0)
-  checkInteger(op, 'columns', columns, 0)
+  const { rows, columns, base } = checkGrid(op, options)
   checkRows(op, x, 4)
-  checkBase(op, base)
   const count = rows * columns
   if (x.shape[x.ndim - 2] !== count) {
     throw new ShapeError(
       `${op}: a grid of ${rows} × ${columns} has ${count} places, but x ${showShape(x.shape)} has ${x.shape[x.ndim - 2]} rows`,
     )
   }
-  return composite(() => {
-    const [left, right] = split(x, (x.shape[x.ndim - 1] as number) / 2, -1) as [Tensor, Tensor]
-    const row = tensor(Int32Array.from({ length: count }, (_, n) => Math.floor(n / columns)))
-    const column = tensor(Int32Array.from({ length: count }, (_, n) => n % columns))
-    return concat([rotate(left, row, base), rotate(right, column, base)], -1)
-  })
+  const dim = x.shape[x.ndim - 1] as number
+  return composite(() => turn(x, turnsOf(anglesInGrid(rows, columns, dim, base), x.dtype)))
 }
 
-function rotate(x: Tensor, positions: Tensor, base: number): Tensor {
-  const [count, dim] = x.shape.slice(-2) as [number, number]
+/** The rotation that a layer gives its queries and keys, both (…, N, keyDim). */
+export class Rotation {
+  /** Those of the last call, which mostly are those of the next. */
+  #turns: Turns | null = null
+
+  constructor(
+    /** The height and width that N must fill; null where N may be any. */
+    readonly grid: readonly [number, number] | null,
+    readonly keyDim: number,
+    readonly base: number,
+  ) {}
+
+  turn(x: Tensor): Tensor {
+    const turns = this.#turnsFor(x.shape[x.ndim - 2] as number, x.dtype)
+    return composite(() => turn(x, turns))
+  }
+
+  #turnsFor(count: number, dtype: DType): Turns {
+    const { grid, keyDim, base } = this
+    if (this.#turns?.cosines.shape[0] === count && this.#turns.cosines.dtype === dtype) return this.#turns
+    // They outlive the layer's call.
+    this.#turns = publicly(() => {
+      const angles = grid === null ? anglesAt(arange(count), keyDim, base) : anglesInGrid(...grid, keyDim, base)
+      return turnsOf(angles, dtype)
+    })
+    return this.#turns
+  }
+}
+
+/** The rotation that an option asks for; null for none. */
+export function rotationOf(op: string, rotation: AttentionRotary, keyDim: number): Rotation | null {
+  if (rotation === false) return null
+  if (rotation !== true && (typeof rotation !== 'object' || rotation === null)) {
+    throw new ArgumentError(
+      `${op}: rotary must be true, false, or { rows, columns } for positions in a grid, got ${showValue(rotation)}`,
+    )
+  }
+  const options: Partial<Rotary2dOptions> = rotation === true ? {} : rotation
+  const inGrid = 'rows' in options || 'columns' in options
+  if (keyDim % (inGrid ? 4 : 2) !== 0) {
+    const kind = inGrid ? 'rotary positions in a grid need' : 'rotary positions need'
+    throw new ArgumentError(`${op}: ${kind} a keyDim divisible by ${inGrid ? 4 : 2}, got ${keyDim}`)
+  }
+  if (inGrid) {
+    const { rows, columns, base } = checkGrid(op, options)
+    return new Rotation([rows, columns], keyDim, base)
+  }
+  checkOptions(op, options, ['base', 'rows', 'columns'])
+  const { base = 10_000 } = options
+  checkBase(op, base)
+  return new Rotation(null, keyDim, base)
+}
+
+function checkGrid(op: string, options: Partial<Rotary2dOptions>): Required<Rotary2dOptions> {
+  checkOptions(op, options, ['rows', 'columns', 'base'])
+  const { rows, columns, base = 10_000 } = options
+  checkInteger(op, 'rows', rows, 0)
+  checkInteger(op, 'columns', columns, 0)
+  checkBase(op, base)
+  return { rows: rows as number, columns: columns as number, base }
+}
+
+/** How far the pairs of each row are turned: (N, d / 2) each. */
+interface Turns {
+  readonly cosines: Tensor
+  readonly sines: Tensor
+}
+
+function turnsOf(angles: Tensor, dtype: DType): Turns {
+  return { cosines: to(cos(angles), dtype), sines: to(sin(angles), dtype) }
+}
+
+/** (N, dim / 2), float64 */
+function anglesAt(positions: Tensor, dim: number, base: number): Tensor {
   const frequencies = Float64Array.from({ length: dim / 2 }, (_, i) => base ** ((-2 * i) / dim))
-  const angles = mul(reshape(to(detach(positions), 'float64'), [count, 1]), tensor(frequencies))
-  const [c, s] = [to(cos(angles), x.dtype), to(sin(angles), x.dtype)]
-  const [a, b] = unstack(reshape(x, [...x.shape.slice(0, -1), dim / 2, 2]), -1) as [Tensor, Tensor]
-  return reshape(stack([sub(mul(a, c), mul(b, s)), add(mul(a, s), mul(b, c))], -1), x.shape)
+  return mul(reshape(to(detach(positions), 'float64'), [positions.size, 1]), tensor(frequencies))
+}
+
+/** (rows · columns, dim / 2), float64: the first half by the row, the second by the column. */
+function anglesInGrid(rows: number, columns: number, dim: number, base: number): Tensor {
+  const count = rows * columns
+  const row = tensor(Int32Array.from({ length: count }, (_, n) => Math.floor(n / columns)))
+  const column = tensor(Int32Array.from({ length: count }, (_, n) => n % columns))
+  return concat([anglesAt(row, dim / 2, base), anglesAt(column, dim / 2, base)], -1)
+}
+
+function turn(x: Tensor, { cosines, sines }: Turns): Tensor {
+  const pairs = reshape(x, [...x.shape.slice(0, -1), (x.shape[x.ndim - 1] as number) / 2, 2])
+  const [a, b] = unstack(pairs, -1) as [Tensor, Tensor]
+  const turned = [sub(mul(a, cosines), mul(b, sines)), add(mul(a, sines), mul(b, cosines))]
+  return reshape(stack(turned, -1), x.shape)
 }
 
 function checkRows(op: string, x: Tensor, divisor: number): void {

@@ -5,6 +5,7 @@ import { checkOptions } from '../core/options.js'
 import { checkInteger } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 import { checkTensor } from '../ops/arguments.js'
+import { checkProbability } from '../ops/dropout.js'
 import { Dropout, ReLU } from './activations.js'
 import { checkLayer, keepsNothing, type Layer, run } from './layer.js'
 import { Linear } from './linear.js'
@@ -74,6 +75,7 @@ function layersOf(sizes: readonly number[], options: MLPOptions): Layer[] {
   for (const size of sizes) checkInteger('MLP', 'a size', size, 1)
   const { activation = new ReLU(), bias = true, dropout = 0, dtype = 'float32' } = options
   checkLayer('MLP', activation)
+  checkProbability('MLP', 'dropout', dropout)
   checkFloating('MLP', dtype)
   const end = dropout === 0 ? [] : [new Dropout(dropout)]
   return sizes.slice(1).flatMap((size, i): Layer[] => {

@@ -3,8 +3,9 @@ import type { Tensor } from '../core/tensor.js'
 import { copy_, detach } from '../ops/copy.js'
 import { concat, slice } from '../ops/joining.js'
 import { MultiHeadAttention } from './attention.js'
-import { Module, type StateDict } from './module.js'
+import { Module } from './module.js'
 import { Parameter } from './parameter.js'
+import { checkState, type StateDict, writeState } from './state.js'
 
 /** The parameters of PyTorch's `Linear`, under its names. */
 class TorchLinear extends Module {
@@ -40,7 +41,8 @@ function stacked(parts: readonly Tensor[]): Tensor {
  * biases, `in_proj_bias` (3D) and `out_proj.bias` (D). Copies.
  *
  * @param prefix what stands before each name, for example 'layers.0.self_attn.'
- * @throws ArgumentError where keyDim or valueDim is not D / H, or the scale not 1/√d_k: PyTorch's layer has no others
+ * @throws ArgumentError where keyDim or valueDim is not D / H, the scale not 1/√d_k, or positions are rotary: PyTorch's layer has no
+ *   others
  */
 export function torchAttentionState(layer: MultiHeadAttention, prefix = ''): StateDict {
   checkLayer('torchAttentionState', layer, prefix)
@@ -62,20 +64,18 @@ export function torchAttentionState(layer: MultiHeadAttention, prefix = ''): Sta
 export function loadTorchAttention(layer: MultiHeadAttention, state: StateDict, prefix = ''): void {
   const op = 'loadTorchAttention'
   checkLayer(op, layer, prefix)
-  if (typeof state !== 'object' || state === null) {
-    throw new ArgumentError(`${op}: the state must be an object of named tensors, got ${showValue(state)}`)
-  }
-  const entries = Object.entries(state).filter(([name]) => name.startsWith(prefix))
-  const own = new Map(entries.map(([name, tensor]) => [name.slice(prefix.length), tensor]))
+  checkState(op, state)
+  const own = Object.fromEntries(Object.entries(state).filter(([name]) => name.startsWith(prefix)))
   for (const [name, option] of Object.entries(OTHER_PARAMETERS)) {
-    if (own.has(name)) {
+    if (Object.hasOwn(own, prefix + name)) {
       throw new ArgumentError(
         `${op}: ${prefix}${name} comes of PyTorch's ${option}; MultiHeadAttention is self-attention and has no such weights`,
       )
     }
   }
   const source = new TorchAttention(layer)
-  source.loadStateDict(Object.fromEntries(own))
+  const targets = source.namedParameters().map(([name, parameter]) => [prefix + name, parameter] as const)
+  writeState(op, targets, own)
   split(source.in_proj_weight, [layer.WQ, layer.WK, layer.WV])
   copy_(layer.WO, source.out_proj.weight)
   const { bQ, bK, bV, bO } = layer
@@ -111,6 +111,9 @@ function checkLayer(op: string, layer: MultiHeadAttention, prefix: string): void
     throw new ArgumentError(
       `${op}: PyTorch's layer has keys and values of length D / H = ${size}, this one ${keyDim} and ${valueDim}`,
     )
+  }
+  if (layer.isRotary) {
+    throw new ArgumentError(`${op}: PyTorch's layer does not turn queries and keys, this one does (rotary)`)
   }
   if (scale !== 1 / Math.sqrt(keyDim)) {
     throw new ArgumentError(

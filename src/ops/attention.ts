@@ -179,7 +179,7 @@ export function scaledDotProductAttention(
   }
   checkCount(NAME, v.shape)
   const { dropout: p = 0 } = options
-  checkProbability('dropout', p)
+  checkProbability(NAME, 'dropout', p)
   const scores = checkScores(q, k, options)
   const batch = batchWith('v', v, q, scores.shape.slice(0, -2))
   if (!isFused(q, v, scores, batch, p)) {

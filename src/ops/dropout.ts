@@ -1,5 +1,5 @@
 import { checkFloating } from '../core/dtype.js'
-import { ArgumentError } from '../core/errors.js'
+import { ArgumentError, showValue } from '../core/errors.js'
 import { composite } from '../core/operation.js'
 import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
@@ -17,9 +17,10 @@ export interface DropoutOptions {
   readonly training?: boolean | undefined
 }
 
-/** Throws unless p is a number from 0 to 1. */
-export function checkProbability(op: string, p: number): void {
-  if (!(p >= 0 && p <= 1)) throw new ArgumentError(`${op}: p must lie in [0, 1], got ${String(p)}`)
+/** Throws unless an option is a number from 0 to 1. */
+export function checkProbability(op: string, name: string, p: unknown): void {
+  if (typeof p === 'number' && p >= 0 && p <= 1) return
+  throw new ArgumentError(`${op}: ${name} must lie in [0, 1], got ${showValue(p)}`)
 }
 
 /**
@@ -35,7 +36,7 @@ export function dropout(x: Tensor, options: DropoutOptions = {}): Tensor {
   checkFloating('dropout', x.dtype)
   checkOptions('dropout', options, ['p', 'training'])
   const { p = 0.5, training = true } = options
-  checkProbability('dropout', p)
+  checkProbability('dropout', 'p', p)
   if (!training || p === 0) return x
   return composite(() => where(ge(rand(x.shape), p), p === 1 ? x : scale(x, 1 / (1 - p)), 0))
 }

@@ -40,7 +40,14 @@ export function groupsOf<Settings extends CommonSettings>(
     }
     checkOptions(op, group, ['parameters', ...names])
     const parameters = listOf(op, group.parameters)
-    for (const parameter of parameters) checkParameter(op, parameter, seen)
+    for (const parameter of parameters) {
+      if (typeof parameter === 'object' && parameter !== null && !isTensor(parameter)) {
+        throw new ArgumentError(
+          `${place}: a parameter must be a tensor, got an object; groups are { parameters, ${names.join(', ')} }`,
+        )
+      }
+      checkParameter(op, parameter, seen)
+    }
     const settings = { ...rule.defaults, ...defined(options), ...defined(group), parameters }
     if (settings.lr === undefined) throw new ArgumentError(`${place}: lr is missing; there is no default`)
     const complete = settings as unknown as ParameterGroup<Settings>

@@ -193,12 +193,12 @@ export class OneCycleLR extends LRSchedule {
     checkInteger(op, 'totalSteps', settings.totalSteps, 1)
     for (const name of ['maxLr', 'baseMomentum', 'maxMomentum'] as const) checkNotNegative(op, name, settings[name])
     for (const name of ['divFactor', 'finalDivFactor'] as const) {
-      if (settings[name] > 0) continue
+      if (typeof settings[name] === 'number' && settings[name] > 0) continue
       throw new ArgumentError(`${op}: ${name} must be a number above 0, got ${showValue(settings[name])}`)
     }
     checkFlag(op, 'cycleMomentum', settings.cycleMomentum)
     const { pctStart, annealStrategy } = settings
-    if (!(pctStart >= 0 && pctStart <= 1)) {
+    if (!(typeof pctStart === 'number' && pctStart >= 0 && pctStart <= 1)) {
       throw new ArgumentError(`${op}: pctStart must lie in [0, 1], got ${showValue(pctStart)}`)
     }
     if (annealStrategy !== 'cos' && annealStrategy !== 'linear') {

@@ -203,3 +203,14 @@ test('refuses what cannot be', () => {
   expectError(() => loader.loadStateDict(untyped({ seed: 1, pass: -1, batch: 0 })), ArgumentError, op, 'pass')
   expectError(() => loader.loadStateDict(untyped({ epoch: 1 })), ArgumentError, op, 'epoch')
 })
+
+test('a function that returns no source is refused in the loop', async () => {
+  const pass = async (source: () => unknown) => {
+    for await (const batch of new AsyncDataLoader(untyped(source))) expect.fail(String(batch))
+  }
+  for (const source of [() => undefined, () => 3, async () => [1]]) {
+    const failure: unknown = await pass(source).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(ArgumentError)
+    expect(String(failure)).toMatch(/AsyncDataLoader: the function must return an async iterable, got/)
+  }
+})

@@ -90,6 +90,7 @@ test('gains are PyTorch’s', () => {
   expect(calculateGain('leakyRelu', 0.2)).toBeCloseTo(1.3867504905630728, 15)
   expect(calculateGain('selu')).toBe(0.75)
   expectError(() => calculateGain(untyped('swish')), ArgumentError, 'calculateGain', 'swish')
+  expectError(() => calculateGain('leakyRelu', Number.NaN), ArgumentError, 'calculateGain', 'slope')
 })
 
 test('refuse what cannot be', () => {
@@ -102,5 +103,8 @@ test('refuse what cannot be', () => {
   expectError(() => orthogonal([2, 2], { dtype: 'bool' }), DTypeError, 'orthogonal', 'bool')
   expectError(() => truncatedNormal([2], { std: -1 }), ArgumentError, 'truncatedNormal', 'std')
   expectError(() => truncatedNormal([2], { bound: 0.1 }), ArgumentError, 'truncatedNormal', 'bound')
+  expectError(() => truncatedNormal([2], { std: Number.POSITIVE_INFINITY }), ArgumentError, 'truncatedNormal', 'std')
+  expectError(() => truncatedNormal([2], { std: untyped('1') }), ArgumentError, 'truncatedNormal', 'std')
+  expectError(() => truncatedNormal([2], { bound: untyped('2') }), ArgumentError, 'truncatedNormal', 'bound')
   expectError(() => truncatedNormal([2], { mean: Number.POSITIVE_INFINITY }), ArgumentError, 'truncatedNormal', 'mean')
 })

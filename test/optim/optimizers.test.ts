@@ -229,6 +229,12 @@ describe('what cannot be', () => {
     ['one tensor', () => new SGD(untyped(x), { lr: 1 }), ArgumentError, 'put it into an array'],
     ['a number', () => new SGD(untyped(3), { lr: 1 }), ArgumentError, 'list of tensors'],
     ['a module', () => new SGD(untyped({ weight: x }), { lr: 1 }), ArgumentError, 'parameters()'],
+    [
+      'a group by another name',
+      () => new SGD(untyped([{ params: [x] }]), { lr: 1 }),
+      ArgumentError,
+      '{ parameters, lr',
+    ],
     ['numbers', () => new SGD(untyped([1]), { lr: 1 }), ArgumentError, 'must be a tensor'],
     ['a mixture', () => new SGD(untyped([{ parameters: [leaf([1])] }, x]), { lr: 1 }), ArgumentError, 'mixes'],
     ['a parameter twice', () => new SGD([x, x], { lr: 1 }), ArgumentError, 'twice'],
@@ -356,6 +362,10 @@ describe('schedules', () => {
     const odd = { maxLr: 1, totalSteps: 5 }
     expectError(() => new OneCycleLR(optimizer, { ...odd, pctStart: 2 }), ArgumentError, 'OneCycleLR', 'pctStart')
     expectError(() => new OneCycleLR(optimizer, { ...odd, divFactor: 0 }), ArgumentError, 'OneCycleLR', 'divFactor')
+    for (const name of ['pctStart', 'divFactor', 'finalDivFactor', 'maxLr']) {
+      const text = untyped({ ...odd, [name]: '0.5' })
+      expectError(() => new OneCycleLR(optimizer, text), ArgumentError, 'OneCycleLR', name)
+    }
     expectError(
       () => new OneCycleLR(optimizer, { ...odd, annealStrategy: untyped('cosine') }),
       ArgumentError,
