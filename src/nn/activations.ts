@@ -3,7 +3,7 @@ import { ArgumentError, showValue } from '../core/errors.js'
 import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import { silu } from '../ops/activations.js'
-import { dropout } from '../ops/dropout.js'
+import { checkProbability, dropout } from '../ops/dropout.js'
 import { gelu, relu } from '../ops/unary.js'
 import { keepsNothing } from './layer.js'
 import { Module } from './module.js'
@@ -76,9 +76,7 @@ export class Dropout extends Module {
    */
   constructor(p = 0.5) {
     super()
-    if (!(typeof p === 'number' && p >= 0 && p <= 1)) {
-      throw new ArgumentError(`Dropout: p must lie in [0, 1], got ${showValue(p)}`)
-    }
+    checkProbability('Dropout', p)
     this.p = p
   }
 

@@ -179,7 +179,7 @@ export function scaledDotProductAttention(
   }
   checkCount(NAME, v.shape)
   const { dropout: p = 0 } = options
-  checkProbability('dropout', p)
+  checkProbability(NAME, p, 'dropout')
   const scores = checkScores(q, k, options)
   const batch = batchWith('v', v, q, scores.shape.slice(0, -2))
   if (!isFused(q, v, scores, batch, p)) {
@@ -249,7 +249,8 @@ const attentionOperation: Operation<FusedAttention> = {
       const { attributes, parents } = call
       const [q, k, v] = [call.input(0), call.input(1), call.input(2)]
       const mask = parents.length > 3 ? call.input(3) : null
-      if (isRecording() || (parents[3] ?? null) !== null) return productsOf(g, call)
+      const values = mask === null ? [g, q, k, v] : [g, q, k, v, mask]
+      if (isRecording() || (parents[3] ?? null) !== null || values.some(isInForwardPass)) return productsOf(g, call)
       tick()
       const wanted = { q: parents[0] !== null, k: parents[1] !== null, v: parents[2] !== null }
       const forward = { y: call.output, statistics: call.input(parents.length) }
@@ -261,6 +262,11 @@ const attentionOperation: Operation<FusedAttention> = {
       ]
     },
   },
+}
+
+/** Whether a forward pass goes through a tensor. */
+function isInForwardPass({ tangents }: Tensor): boolean {
+  return tangents !== null && tangents.size > 0
 }
 
 /** The products towards all inputs, made of operations that have derivatives of their own. */

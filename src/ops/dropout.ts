@@ -1,5 +1,5 @@
 import { checkFloating } from '../core/dtype.js'
-import { ArgumentError } from '../core/errors.js'
+import { ArgumentError, showValue } from '../core/errors.js'
 import { composite } from '../core/operation.js'
 import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
@@ -17,9 +17,11 @@ export interface DropoutOptions {
   readonly training?: boolean | undefined
 }
 
-/** Throws unless p is a number from 0 to 1. */
-export function checkProbability(op: string, p: number): void {
-  if (!(p >= 0 && p <= 1)) throw new ArgumentError(`${op}: p must lie in [0, 1], got ${String(p)}`)
+/** Throws unless p, an argument of that name, is a number from 0 to 1. */
+export function checkProbability(op: string, p: number, name = 'p'): void {
+  if (typeof p !== 'number' || !(p >= 0 && p <= 1)) {
+    throw new ArgumentError(`${op}: ${name} must be a number in [0, 1], got ${showValue(p)}`)
+  }
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   attentionWeights,
   checkpoint,
   dropout,
+  grad,
   jvp,
   manualSeed,
   matmul,
@@ -185,6 +186,16 @@ describe('equals the composed form', () => {
         const [wantedY, wantedT] = along(composed)
         expectNear(y, wantedY, { relative: 1e-11, absolute: 1e-12 })
         expectNear(t, wantedT, { relative: 1e-10, absolute: 1e-11 })
+        // Forward over reverse: the tangents of the gradients.
+        const alongGradients = (attention: typeof composed) => {
+          const energy = (q: Tensor, k: Tensor, v: Tensor) => attention(q, k, v, options).square().sum()
+          return jvp(grad(energy, { argnums: [0, 1, 2] }), values, tangents)[1]
+        }
+        const wanted = alongGradients(composed)
+        alongGradients(scaledDotProductAttention).forEach((tangent, i) => {
+          const size = Math.max(...(wanted[i] as Tensor).data.map(Math.abs))
+          expectNear(tangent, wanted[i] as Tensor, { absolute: 1e-11 * (1 + size) })
+        })
       }),
       { numRuns: 60 },
     )
