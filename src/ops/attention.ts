@@ -208,8 +208,12 @@ function isLike(mask: Tensor, dtype: DType): boolean {
 /** Queries up to this many are vectors to the matrix product, which then is faster than tiles. */
 const FEW_QUERIES = 2
 
+/** The kernels multiply an operand with the scale, not the scores: up to this, so that the operand does not overflow. */
+const LARGEST_FACTOR = 2 ** 64
+
 /** Whether the kernels are to be used: nothing is empty, and nothing better is known. */
-function isFused(q: Tensor, v: Tensor, { shape, mask, causal }: Scores, batch: Shape, p: number): boolean {
+function isFused(q: Tensor, v: Tensor, { shape, mask, causal, factor }: Scores, batch: Shape, p: number): boolean {
+  if (!(Math.abs(factor) <= LARGEST_FACTOR)) return false
   const queries = shape[shape.length - 2] as number
   if (queries <= FEW_QUERIES && mask === null && !causal && p === 0) return false
   const [keyDim, valueDim] = [q.shape[q.ndim - 1] as number, v.shape[v.ndim - 1] as number]

@@ -393,6 +393,18 @@ describe('scores that are not finite', () => {
     expect([...gradOf(q).data].every(Number.isFinite)).toBe(true)
   })
 
+  test('a scale is that of the scores: where they are 0, the largest does nothing', () => {
+    const q = tensor([[0], [1e-30], [0]], { requiresGrad: true })
+    const [k, v] = [tensor([[1], [2], [10]]), tensor([[1], [2], [6]])]
+    const scale = 3e38
+    scaledDotProductAttention(q, k, v, { scale }).sum().backward()
+    const gradient = gradOf(q)
+    expectNear(scaledDotProductAttention(q, k, v, { scale }), tensor([[3], [6], [3]]), { relative: 1e-6 })
+    q.grad = null
+    composed(q, k, v, { scale }).sum().backward()
+    expectSame(gradient, gradOf(q))
+  })
+
   test('large scores do not overflow', () => {
     const q = tensor([[1e4], [-1e4], [0]])
     const y = scaledDotProductAttention(q, q, tensor([[1], [2], [3]]), { scale: 1 })
