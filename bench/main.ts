@@ -3,20 +3,23 @@
 import { Argument, Command, InvalidArgumentError } from 'commander'
 import { getFusedMultiplyAdd, manualSeed, setThreads } from 'wengert'
 import { measureLimits } from './limits/measure.js'
+import { count } from './options.js'
 import { runSuite } from './suite.js'
 import { elementwiseSuites } from './suites/elementwise.js'
 import { matmulSuites } from './suites/matmul.js'
 import { trainingSuites } from './suites/training.js'
 
-function threadCount(text: string): number {
-  const count = Number(text)
-  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('It must be a whole number of at least 1.')
-  return count
+const suites = { ...matmulSuites, ...elementwiseSuites, ...trainingSuites }
+
+function partOfName(text: string): string {
+  const names = Object.keys(suites)
+  if (names.some((name) => name.includes(text))) return text
+  throw new InvalidArgumentError(`No suite is called so; there are ${names.join(', ')}.`)
 }
 
 const program = new Command('bench')
-  .addArgument(new Argument('[word]', 'run only the suites whose names contain it').default(''))
-  .option('--threads <n>', 'how many threads compute', threadCount, 1)
+  .addArgument(new Argument('[word]', 'run only the suites whose names contain it').argParser(partOfName).default(''))
+  .option('--threads <n>', 'how many threads compute', count, 1)
   .parse()
 const [word] = program.processedArgs as [string]
 const { threads } = program.opts<{ threads: number }>()
@@ -35,6 +38,6 @@ console.log(`triad of one core: ${bandwidth.memory.toFixed(1)} GB/s in memory, $
 
 setThreads(threads)
 manualSeed(1)
-for (const [name, suite] of Object.entries({ ...matmulSuites, ...elementwiseSuites, ...trainingSuites })) {
+for (const [name, suite] of Object.entries(suites)) {
   if (name.includes(word)) await runSuite(name, suite(), limits, threads)
 }

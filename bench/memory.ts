@@ -2,12 +2,17 @@
 // held. Each case runs in a process of its own. `npm run bench:memory`, or with another number of steps behind `--`.
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { Argument, Command } from 'commander'
 import { manualSeed, mseLoss, randn, type Tensor } from 'wengert'
 import { MultiHeadAttention } from 'wengert/nn'
 import { SGD } from 'wengert/optim'
+import { count } from './options.js'
 
-const steps = Number(process.argv[2] ?? 100_000)
-const chosen = process.argv[3]
+const program = new Command('bench:memory')
+  .addArgument(new Argument('[steps]', 'how many steps the loops have').argParser(count).default(100_000))
+  .addArgument(new Argument('[case]', 'the only case to run, in this process'))
+  .parse()
+const [steps, chosen] = program.processedArgs as [number, string | undefined]
 const MEGABYTE = 1e6
 const resident = () => process.memoryUsage.rss() / MEGABYTE
 
@@ -81,6 +86,11 @@ if (chosen === undefined) {
     })
   }
 } else {
-  manualSeed(1)
-  cases[chosen]?.()
+  const run = cases[chosen]
+  if (run === undefined) {
+    program.error(`error: there is no case '${chosen}'; there are\n${Object.keys(cases).join('\n')}`)
+  } else {
+    manualSeed(1)
+    run()
+  }
 }

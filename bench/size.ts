@@ -2,9 +2,12 @@
 // package as a user would do it. `npm run size`
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { Command } from 'commander'
 import { build } from 'esbuild'
 import { markdownTable } from 'markdown-table'
 import packageJson from '../package.json' with { type: 'json' }
+
+new Command('size').description('Sizes of bundles, in thousands of bytes.').parse()
 
 /** The entry points that need no other package and can be in a page, unlike those for files. */
 const entryPoints = Object.keys(packageJson.exports)

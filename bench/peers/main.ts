@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
+import { count, outputPath } from '../options.js'
 import { type Comparison, compare } from './compare.js'
 import type { Peer } from './peer.js'
 import { record, tables } from './report.js'
@@ -20,12 +21,6 @@ const listOf = (known: readonly string[]) => (text: string) => {
   return names
 }
 
-function count(text: string): number {
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number of at least 1.')
-  return value
-}
-
 const ids = works.map(({ id }) => id)
 const options = new Command('bench:peers')
   .description('Times wengert and its peers in alternation, after checking that they compute the same.')
@@ -39,7 +34,7 @@ const options = new Command('bench:peers')
   )
   .option('--rounds <n>', 'timings of each contestant', count, 7)
   .option('--python <command>', 'a Python with PyTorch (otherwise python3, then /usr/bin/python3)')
-  .option('--json <path>', 'where to write all measurements as JSON')
+  .option('--json <path>', 'where to write all measurements as JSON', outputPath)
   .parse()
   .opts<{
     works: string[]

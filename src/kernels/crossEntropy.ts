@@ -12,6 +12,15 @@ function at(target: usize, row: usize, size: usize): usize {
   return row + <usize>load<i32>(target) * size;
 }
 
+/** The sum of x - maximum over a row, where two equal infinities differ by 0. */
+function distancesBelow<T>(x: usize, count: i32, maximum: f64): f64 {
+  if (maximum < Infinity) return rowMoment<T>(false, x, count, maximum);
+  for (; count > 0; count--, x += sizeof<T>()) {
+    if (<f64>load<T>(x) != maximum) return -Infinity;
+  }
+  return 0;
+}
+
 /** out[r] = -Σ over the classes of the target distribution times the logarithm of the row's softmax. */
 function crossEntropy<T>(
   x: usize,
@@ -33,7 +42,7 @@ function crossEntropy<T>(
       const logit = <f64>load<T>(at(target, x, sizeof<T>()));
       // Also where both are infinite.
       if (logit != subtracted) loss -= (1 - smoothing) * (logit - subtracted);
-      if (smoothing > 0) loss -= (smoothing / <f64>count) * rowMoment<T>(false, x, count, subtracted);
+      if (smoothing > 0) loss -= (smoothing / <f64>count) * distancesBelow<T>(x, count, subtracted);
     }
     store<T>(out, <T>loss);
   }

@@ -208,8 +208,12 @@ function isLike(mask: Tensor, dtype: DType): boolean {
 /** Queries up to this many are vectors to the matrix product, which then is faster than tiles. */
 const FEW_QUERIES = 2
 
+/** The kernels multiply an operand with the scale, not the scores: up to this, so that the operand does not overflow. */
+const LARGEST_FACTOR = 2 ** 64
+
 /** Whether the kernels are to be used: nothing is empty, and nothing better is known. */
-function isFused(q: Tensor, v: Tensor, { shape, mask, causal }: Scores, batch: Shape, p: number): boolean {
+function isFused(q: Tensor, v: Tensor, { shape, mask, causal, factor }: Scores, batch: Shape, p: number): boolean {
+  if (!(Math.abs(factor) <= LARGEST_FACTOR)) return false
   const queries = shape[shape.length - 2] as number
   if (queries <= FEW_QUERIES && mask === null && !causal && p === 0) return false
   const [keyDim, valueDim] = [q.shape[q.ndim - 1] as number, v.shape[v.ndim - 1] as number]
@@ -249,7 +253,8 @@ const attentionOperation: Operation<FusedAttention> = {
       const { attributes, parents } = call
       const [q, k, v] = [call.input(0), call.input(1), call.input(2)]
       const mask = parents.length > 3 ? call.input(3) : null
-      if (isRecording() || (parents[3] ?? null) !== null) return productsOf(g, call)
+      const values = mask === null ? [g, q, k, v] : [g, q, k, v, mask]
+      if (isRecording() || (parents[3] ?? null) !== null || values.some(isInForwardPass)) return productsOf(g, call)
       tick()
       const wanted = { q: parents[0] !== null, k: parents[1] !== null, v: parents[2] !== null }
       const forward = { y: call.output, statistics: call.input(parents.length) }
@@ -261,6 +266,11 @@ const attentionOperation: Operation<FusedAttention> = {
       ]
     },
   },
+}
+
+/** Whether a forward pass goes through a tensor. */
+function isInForwardPass({ tangents }: Tensor): boolean {
+  return tangents !== null && tangents.size > 0
 }
 
 /** The products towards all inputs, made of operations that have derivatives of their own. */

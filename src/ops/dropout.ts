@@ -20,7 +20,7 @@ export interface DropoutOptions {
 /** Throws unless an option is a number from 0 to 1. */
 export function checkProbability(op: string, name: string, p: unknown): void {
   if (typeof p === 'number' && p >= 0 && p <= 1) return
-  throw new ArgumentError(`${op}: ${name} must lie in [0, 1], got ${showValue(p)}`)
+  throw new ArgumentError(`${op}: ${name} must be a number in [0, 1], got ${showValue(p)}`)
 }
 
 /**

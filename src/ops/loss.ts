@@ -132,7 +132,7 @@ function againstProbabilities(logits: Tensor, target: Tensor, settings: Required
 }
 
 function againstClasses(logits: Tensor, target: Tensor, settings: Required<CrossEntropyOptions>): Tensor {
-  const { ignoreIndex, reduction } = settings
+  const { ignoreIndex, labelSmoothing, reduction } = settings
   const classes = logits.shape[logits.ndim - 1] as number
   const outer = logits.shape.slice(0, -1)
   if (!sameShape(target.shape, outer)) {
@@ -152,6 +152,6 @@ function againstClasses(logits: Tensor, target: Tensor, settings: Required<Cross
   })
   // No class is -1; a number that cannot be a class ignores nothing.
   const ignored = (ignoreIndex | 0) === ignoreIndex ? ignoreIndex : -1
-  const losses = classEntropy(logits, target, { ...settings, ignoreIndex: ignored })
+  const losses = classEntropy(logits, target, { ignoreIndex: ignored, labelSmoothing })
   return reduction === 'mean' ? scale(sum(losses), 1 / counted) : reduceLoss('crossEntropy', losses, reduction)
 }

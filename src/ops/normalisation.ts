@@ -162,19 +162,25 @@ function normalise(
     throw new ShapeError(`${op}: ${shown} cannot be the last axes of x ${showShape(x.shape)}`)
   }
   const settings = { axes, eps, centred }
-  return composite(() => {
-    if (weight === undefined) {
-      const normal = apply(normaliseOperation, [x], settings)
-      return bias === undefined ? normal : add(normal, bias)
-    }
-    const inputs = bias === undefined ? [x, weight] : [x, weight, bias]
-    const dtype = inputs.map((input) => input.dtype).reduce(promoteTypes)
-    return apply(
+  if (weight === undefined) {
+    if (bias === undefined) return apply(normaliseOperation, [x], settings)
+    return composite(() => add(apply(normaliseOperation, [x], settings), bias))
+  }
+  const inputs = bias === undefined ? [x, weight] : [x, weight, bias]
+  if (inputs.every((input) => input.dtype === x.dtype)) return apply(scaledOperation, inputs, settings)
+  const dtype = inputs.map((input) => input.dtype).reduce(promoteTypes)
+  return composite(() =>
+    apply(
       scaledOperation,
       inputs.map((input) => to(input, dtype)),
       settings,
-    )
-  })
+    ),
+  )
+}
+
+function checkParameter(op: string, value: Tensor, name: string): void {
+  checkTensor(op, value, name)
+  checkFloating(op, value.dtype)
 }
 
 /** Throws unless x and what is given beside it are floating tensors, the latter of one shape. */
@@ -182,11 +188,8 @@ function checkOperands(op: string, x: Tensor, eps: number, weight: Tensor | unde
   checkTensor(op, x)
   checkFloating(op, x.dtype)
   if (!(eps >= 0)) throw new ArgumentError(`${op}: eps must be a number of at least 0, got ${String(eps)}`)
-  for (const [name, value] of Object.entries({ weight, bias })) {
-    if (value === undefined) continue
-    checkTensor(op, value, `the ${name}`)
-    checkFloating(op, value.dtype)
-  }
+  if (weight !== undefined) checkParameter(op, weight, 'the weight')
+  if (bias !== undefined) checkParameter(op, bias, 'the bias')
   if (weight !== undefined && bias !== undefined && !sameShape(weight.shape, bias.shape)) {
     throw new ShapeError(
       `${op}: the weight ${showShape(weight.shape)} and the bias ${showShape(bias.shape)} must have the same shape`,

@@ -54,10 +54,10 @@ const stdOperation: Operation<ReducedAxes & { readonly correction: number }> = {
 export function std(x: Tensor, options: VarianceOptions = {}): Tensor {
   checkTensor('std', x)
   checkFloating('std', x.dtype)
-  const axes = reducedAxes('std', x, options, ['axis', 'keepDims', 'correction'])
+  const { axes, keepDims } = reducedAxes('std', x, options, ['axis', 'keepDims', 'correction'])
   const { correction = 1 } = options
   checkCorrection('std', correction)
-  return apply(stdOperation, [x], { ...axes, correction })
+  return apply(stdOperation, [x], { axes, keepDims, correction })
 }
 
 const normOperation: Operation<ReducedAxes> = {

@@ -147,10 +147,10 @@ export interface VarianceOptions extends ReductionOptions {
 export function variance(x: Tensor, options: VarianceOptions = {}): Tensor {
   checkTensor('variance', x)
   checkFloating('variance', x.dtype)
-  const axes = reducedAxes('variance', x, options, ['axis', 'keepDims', 'correction'])
+  const { axes, keepDims } = reducedAxes('variance', x, options, ['axis', 'keepDims', 'correction'])
   const { correction = 1 } = options
   checkCorrection('variance', correction)
-  return apply(varianceOperation, [x], { ...axes, correction })
+  return apply(varianceOperation, [x], { axes, keepDims, correction })
 }
 
 export function checkCorrection(op: string, correction: unknown): void {

@@ -110,8 +110,10 @@ describe.each(['f32', 'f64'] as const)('%s', (type) => {
             shares.forEach((share, j) => {
               const goal = smoothing / count + (j === place ? 1 - smoothing : 0)
               const wanted = cotangent === 0 || place === IGNORED ? 0 : cotangent * (share - goal)
-              // The difference of two numbers that are each rounded; e^d of differences d down to -90, rounded before.
-              const tolerance = Math.abs(cotangent) * unit * (120 * share + 4 * goal) + smallestNormals[type]
+              // The difference of two numbers that are each rounded; e^d of differences d down to -90, rounded before;
+              // below the smallest normal number it is 0, before it is multiplied, and so may the result be.
+              const lost = smallestNormals[type]
+              const tolerance = Math.abs(cotangent) * (unit * (120 * share + 4 * goal) + lost) + lost
               close(got[row * count + j] as number, wanted, tolerance)
             })
           })
@@ -131,6 +133,22 @@ describe.each(['f32', 'f64'] as const)('%s', (type) => {
       const back = run(bench, `crossEntropyBackward_${type}`, [g, x, target], 12, [4, 3, IGNORED, 0])
       expect([...back.subarray(0, 6)]).toEqual([-1, 0.5, 0.5, 0, 0, 0])
       expect([...back.subarray(9)]).toEqual([0, -1, 0])
+    }
+  })
+
+  it('takes the limit where a logit is infinite: with smoothing as well, the classes that it outgrows are impossible', () => {
+    for (const bench of benches) {
+      const [x, target] = [
+        new ArrayType([infinity, 0, -1, infinity, infinity, 0, infinity, infinity, infinity, infinity, Number.NaN, 0]),
+        Int32Array.from([0, 1, 2, 0]),
+      ]
+      const plain = run(bench, `crossEntropy_${type}`, [x, target], 4, [4, 3, IGNORED, 0])
+      expect(plain[0]).toBe(0)
+      close(plain[1] as number, Math.LN2, 4 * unit)
+      const smooth = run(bench, `crossEntropy_${type}`, [x, target], 4, [4, 3, IGNORED, 0.3])
+      expect([smooth[0], smooth[1], smooth[3]]).toEqual([infinity, infinity, Number.NaN])
+      // All three have the same share.
+      close(smooth[2] as number, Math.log(3), 4 * unit)
     }
   })
 })

@@ -5,6 +5,7 @@ import {
   attentionWeights,
   checkpoint,
   dropout,
+  grad,
   jvp,
   manualSeed,
   matmul,
@@ -185,6 +186,16 @@ describe('equals the composed form', () => {
         const [wantedY, wantedT] = along(composed)
         expectNear(y, wantedY, { relative: 1e-11, absolute: 1e-12 })
         expectNear(t, wantedT, { relative: 1e-10, absolute: 1e-11 })
+        // Forward over reverse: the tangents of the gradients.
+        const alongGradients = (attention: typeof composed) => {
+          const energy = (q: Tensor, k: Tensor, v: Tensor) => attention(q, k, v, options).square().sum()
+          return jvp(grad(energy, { argnums: [0, 1, 2] }), values, tangents)[1]
+        }
+        const wanted = alongGradients(composed)
+        alongGradients(scaledDotProductAttention).forEach((tangent, i) => {
+          const size = Math.max(...(wanted[i] as Tensor).data.map(Math.abs))
+          expectNear(tangent, wanted[i] as Tensor, { absolute: 1e-11 * (1 + size) })
+        })
       }),
       { numRuns: 60 },
     )
@@ -380,6 +391,18 @@ describe('scores that are not finite', () => {
     y.backward(tensor([[1], [0], [1], [1]]))
     expect([...gradOf(q).data].map((value) => value === 0)).toEqual([false, true, false, false])
     expect([...gradOf(q).data].every(Number.isFinite)).toBe(true)
+  })
+
+  test('a scale is that of the scores: where they are 0, the largest does nothing', () => {
+    const q = tensor([[0], [1e-30], [0]], { requiresGrad: true })
+    const [k, v] = [tensor([[1], [2], [10]]), tensor([[1], [2], [6]])]
+    const scale = 3e38
+    scaledDotProductAttention(q, k, v, { scale }).sum().backward()
+    const gradient = gradOf(q)
+    expectNear(scaledDotProductAttention(q, k, v, { scale }), tensor([[3], [6], [3]]), { relative: 1e-6 })
+    q.grad = null
+    composed(q, k, v, { scale }).sum().backward()
+    expectSame(gradient, gradOf(q))
   })
 
   test('large scores do not overflow', () => {

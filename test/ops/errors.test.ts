@@ -136,7 +136,20 @@ const mistakes: readonly Mistake[] = [
   ['rmsNorm', () => wengert.rmsNorm(x, untyped([1, 1, 1])), ArgumentError, 'the weight', 'an array'],
   ['dropout', () => wengert.dropout(x, { p: 1.5 }), ArgumentError, '[0, 1]', '1.5'],
   ['dropout', () => wengert.dropout(whole), DTypeError, 'int32'],
-  ['dropout', () => wengert.scaledDotProductAttention(x, x, x, { dropout: -1 }), ArgumentError, '-1'],
+  ['dropout', () => wengert.dropout(x, { p: '0.5' as never }), ArgumentError, 'a number', '0.5'],
+  [
+    'scaledDotProductAttention',
+    () => wengert.scaledDotProductAttention(x, x, x, { dropout: -1 }),
+    ArgumentError,
+    'dropout',
+    '-1',
+  ],
+  [
+    'scaledDotProductAttention',
+    () => wengert.scaledDotProductAttention(x, x, x, { dropout: null as never }),
+    ArgumentError,
+    'dropout must be a number',
+  ],
   ['binaryCrossEntropyWithLogits', () => wengert.binaryCrossEntropyWithLogits(x, v), ShapeError, '(2, 3)', '(3,)'],
   ['binaryCrossEntropyWithLogits', () => wengert.binaryCrossEntropyWithLogits(whole, x), DTypeError, 'int32'],
   [
