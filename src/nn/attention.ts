@@ -234,7 +234,8 @@ export class MultiHeadAttention extends Module {
   /** Y (…, N, D) for X (…, N, D). Masks broadcast to (…, H, N, N). */
   forward(x: Tensor, options: MaskOptions = {}): Tensor {
     const { WQ, WK, WV, WO, bQ, bK, bV, bO } = this
-    const settings = { ...this.#settings(x, options), dropout: this.training ? this.dropout : 0 }
+    const { mask, causal, scale } = this.#settings(x, options)
+    const settings = { mask, causal, scale, dropout: this.training ? this.dropout : 0 }
     return composite(() => {
       const [q, k, v] = [this.#turned(x, WQ, bQ), this.#turned(x, WK, bK), this.#heads(x, WV, bV)]
       return linear(joinHeads(scaledDotProductAttention(q, k, v, settings)), WO, bO ?? undefined)

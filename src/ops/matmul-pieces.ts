@@ -55,23 +55,21 @@ export function multiplyInPieces(family: KernelFamily, dtype: DType, product: Pr
     partOfLayout(layout, target, from, to),
     0,
   ]
-  const work = {
-    nanoseconds: costOf(dtype, count * rows * columns, inner),
-    scratch: { argument: 12, address: scratch.address, bytes: workspaceBytes },
-  }
+  const nanoseconds = costOf(dtype, count * rows * columns, inner)
+  const workspace = { argument: 12, address: scratch.address, bytes: workspaceBytes }
   const all = { rows: [0, rows], columns: [0, columns], batch: [0, count] } as const
   const suffix = suffixOf(dtype)
   try {
     if (count >= 2 * getThreads()) {
       const piece = (from: number, to: number, target: number) => call(all.rows, all.columns, [from, to], target)
-      inPieces(family, suffix, { ...work, units: count, piece })
+      inPieces(family, suffix, { units: count, nanoseconds, piece, scratch: workspace })
     } else if (columns >= rows) {
       // Pieces of columns pack A again at most as often as the kernel does by itself, pieces of rows would pack B again.
       const piece = (from: number, to: number, target: number) => call(all.rows, [from, to], all.batch, target)
-      inPieces(family, suffix, { ...work, units: columns, multiple: COLUMNS, piece })
+      inPieces(family, suffix, { units: columns, multiple: COLUMNS, nanoseconds, piece, scratch: workspace })
     } else {
       const piece = (from: number, to: number, target: number) => call([from, to], all.columns, all.batch, target)
-      inPieces(family, suffix, { ...work, units: rows, multiple: ROWS, piece })
+      inPieces(family, suffix, { units: rows, multiple: ROWS, nanoseconds, piece, scratch: workspace })
     }
   } finally {
     free(scratch)
