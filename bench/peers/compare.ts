@@ -53,8 +53,8 @@ interface Entrant {
 async function enter(peer: Peer, contestant: Contestant, rounds: number): Promise<Entrant> {
   let repetitions = 1
   let milliseconds = await contestant.time(1)
-  for (let spent = milliseconds; spent < WARM_UP && milliseconds < TIMING; spent += milliseconds) {
-    repetitions *= 2
+  for (let spent = milliseconds; spent < WARM_UP; spent += milliseconds) {
+    if (milliseconds < TIMING) repetitions *= 2
     milliseconds = await contestant.time(repetitions)
   }
   const one = milliseconds / repetitions
@@ -93,8 +93,8 @@ export async function compare(work: Work, peers: readonly Peer[], rounds: number
   for (let round = 0; round < rounds; round++) {
     for (const { contestant, repetitions, rounds: own, microseconds } of entrants) {
       if (round >= own) continue
-      // What was idle while the others took their turns wakes up: caches, memory, processors.
-      await contestant.time(Math.ceil(repetitions / 2))
+      // What was idle while the others took their turns wakes up: compiled code, caches, memory.
+      await contestant.time(repetitions)
       microseconds.push(((await contestant.time(repetitions)) * 1000) / repetitions)
     }
   }
