@@ -10,7 +10,7 @@ export const OUTPUT = -1
 export const NOTHING_SAVED: readonly (Tensor | null)[] = []
 
 /** Sees a tensor's cotangent during a sweep; a tensor that it returns takes the cotangent's place. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a hook that only looks may return nothing
+// biome-ignore lint/suspicious/noConfusingVoidType: `(cotangent) => console.log(cotangent)` is a hook, and returns void
 export type Hook = (cotangent: Tensor) => Tensor | null | undefined | void
 
 /** Entries whose saved values are not kept but computed again when a sweep comes to them. */

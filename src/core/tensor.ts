@@ -16,7 +16,7 @@ export type NestedArray = number | boolean | NestedArray[]
  * operations make new ones, and there is nothing to free. Made by `tensor`, `zeros`, `randn` and the like, never by
  * `new`. Only a leaf's numbers can be changed in place (`copy_`).
  */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: every method of TensorMethods is installed by methods.ts
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: core knows no operation, so methods.ts declares and installs them
 export class Tensor {
   /** Sizes of the axes, outermost first; `[]` for a scalar. */
   readonly shape: Shape

@@ -12,7 +12,9 @@ export interface DataLoaderOptions {
    * first.
    */
   readonly shuffle?: boolean
-  /** Determines the orders; a whole number of at least 0. Default: any. It has nothing to do with `manualSeed`. */
+  /**
+   * Determines the orders; a whole number of at least 0, by default a random one. It has nothing to do with `manualSeed`.
+   */
   readonly seed?: number
   /** Whether the last batch is left out where it is not full; default false. */
   readonly dropLast?: boolean

@@ -7,6 +7,7 @@ export * from "./movement";
 export * from "./angle";
 export * from "./argument";
 export * from "./attention";
+export * from "./attentionBackward";
 export * from "./fold";
 export * from "./gates";
 export * from "./indexing";

@@ -144,21 +144,24 @@ function multiply(a: Tensor, b: Tensor, transposeA: boolean, transposeB: boolean
   const rowB = strideFromEnd(b, transposeB ? 1 : 2)
   const columnB = strideFromEnd(b, transposeB ? 2 : 1)
   if (isShared(costOf(a.dtype, out.storage.length, inner)) && layoutFits(layout)) {
-    // biome-ignore format: the operands, the sizes, the strides
     multiplyInPieces(product, a.dtype, {
-      a: first, b: second, out: target, layout,
-      rows, columns, inner,
-      rowA, columnA, rowB, columnB, rowOut,
+      a: first,
+      b: second,
+      out: target,
+      layout,
+      rows,
+      columns,
+      inner,
+      rowA,
+      columnA,
+      rowB,
+      columnB,
+      rowOut,
     })
     return out
   }
   const kernel = product.get(suffixOf(a.dtype))
-  // biome-ignore format: the operands, the sizes, the strides
-  kernel(
-    first, second, target,
-    rows, columns, inner,
-    rowA, columnA, rowB, columnB, rowOut, layout, workspaceAddress,
-  )
+  kernel(first, second, target, rows, columns, inner, rowA, columnA, rowB, columnB, rowOut, layout, workspaceAddress)
   return out
 }
 

@@ -3,20 +3,17 @@
 import inflate from 'tiny-inflate'
 import { binary, binarySize, fusable } from './kernels.generated.js'
 
-/** A module whose one function is a `f32x4.relaxed_madd`. */
-// biome-ignore format: one section of the module a line
-const PROBE = Uint8Array.of(
-  0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
-  1, 8, 1, 0x60, 3, 0x7b, 0x7b, 0x7b, 1, 0x7b,
-  3, 2, 1, 0,
-  10, 13, 1, 11, 0, 0x20, 0, 0x20, 1, 0x20, 2, 0xfd, 0x85, 2, 0x0b,
-)
+/**
+ * The bytes of `(module (func (param v128 v128 v128) (result v128)
+ * (f32x4.relaxed_madd (local.get 0) (local.get 1) (local.get 2))))`.
+ */
+const PROBE = 'AGFzbQEAAAABCAFgA3t7ewF7AwIBAAoNAQsAIAAgASAC/YUCCw=='
 
 let fusedSupport: boolean | undefined
 
 /** Whether this engine has fused multiply-add (relaxed SIMD). */
 export function supportsFusedMultiplyAdd(): boolean {
-  fusedSupport ??= WebAssembly.validate(PROBE)
+  fusedSupport ??= WebAssembly.validate(decode(PROBE))
   return fusedSupport
 }
 

@@ -10,7 +10,7 @@ import { type AdversarialKind, kindsMeant, mixed, ordinary } from './numbers.js'
 
 /** Options of `tensors` and `broadcastableTensors`. */
 export interface TensorArbitraryOptions extends ShapeOptions {
-  /** The shape of all; it does not shrink. Default: any within the bounds. */
+  /** The shape of all; it does not shrink. By default each has a random one within the bounds. */
   readonly shape?: Shape | undefined
   /** Default `'float64'`, in which gradients are checked. */
   readonly dtype?: DType | undefined
